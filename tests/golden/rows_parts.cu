@@ -280,9 +280,9 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
         }
     }
     __syncthreads();  // stages become parts of rows
-    if ((lane & 5) == 0) {
-        #pragma unroll
-        for (int x = 0; x < 4; x++) {
+    #pragma unroll
+    for (int x = 0; x < 4; x++) {
+        if ((lane & 5) == 0) {
             part4[col / 16 * 32 + row + x * 8] = f4[x];
         }
     }

@@ -90,6 +90,10 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     const int i0 = row;
     const unsigned short *const p0 = t0 + i0 * 520ll;
     unsigned short *const q1 = t1 + i0 * 520ll;
+    float *const part3 = reinterpret_cast<float *>(smem);
+    float *const part2 = reinterpret_cast<float *>(smem + 32ll);
+    int *const part_at2 = reinterpret_cast<int *>(smem + 48ll);
+    float *const part4 = reinterpret_cast<float *>(smem + 16ll);
 
     // pass 0
     float acc3 = (-__int_as_float(0x7f800000));
@@ -122,9 +126,6 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     }
 
     // values of the rows
-    float *const part3 = reinterpret_cast<float *>(smem);
-    float *const part2 = reinterpret_cast<float *>(smem + 32ll);
-    int *const part_at2 = reinterpret_cast<int *>(smem + 48ll);
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc3, f);
@@ -138,11 +139,7 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     }
     if (tid % 32u == 0u) {
         part3[tid / 32u] = acc3;
-    }
-    if (tid % 32u == 0u) {
         part2[tid / 32u] = acc2;
-    }
-    if (tid % 32u == 0u) {
         part_at2[tid / 32u] = where2;
     }
     __syncthreads();
@@ -183,7 +180,6 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     }
 
     // values of the rows
-    float *const part4 = reinterpret_cast<float *>(smem + 16ll);
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc4, f);

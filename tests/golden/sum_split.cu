@@ -44,6 +44,7 @@ rk_31cfface3f219a53_0(const float *__restrict__ t0,
     const float *const p0 = t0 + i0 * 100000ll;
     const int first = (int)blockIdx.y * 2;
     const int steps = min(first + 2, 25);
+    float *const part2 = reinterpret_cast<float *>(smem);
 
     // pass 0
     float acc2 = 0.0f;
@@ -71,7 +72,6 @@ rk_31cfface3f219a53_0(const float *__restrict__ t0,
     }
 
     // values of the slice
-    float *const part2 = reinterpret_cast<float *>(smem);
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
@@ -113,8 +113,8 @@ rk_31cfface3f219a53_1(const float *__restrict__ t0,
     const float *const p0 = t0 + i0 * 100000ll;
     const int first = (int)blockIdx.y * 2;
     const int steps = min(first + 2, 25);
-
     float *const part2 = reinterpret_cast<float *>(smem);
+
     // combine: the slices of pass 0
     float *const left2 = reinterpret_cast<float *>(w) + m * 20ll;
     float acc2 = 0.0f;

@@ -45,7 +45,7 @@ static Lowered *lowered(Arena *a, int i, int *n) {
 static const struct {
     const char *name;
     int mutants;
-} needless[] = {{"conv_split", 1}, {"rows_parts", 2}, {"weights_made", 3},
+} needless[] = {{"conv_split", 1}, {"rows_parts", 1}, {"weights_made", 3},
                 {"ring_tail", 4}, {"scales_tensor", 12}};
 
 static int expected(const char *name) {

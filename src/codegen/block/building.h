@@ -51,7 +51,6 @@ typedef struct {
     int walk;                 /* elements at a time in a walk over rows; 0: outputs are stored */
     bool online;              /* the walk is that of online reductions */
     bool kept;                /* accumulators are StatFacts.kept now */
-    bool met;                 /* values of rows have met in shared memory before */
     int known;                /* values of rows are known for passes below this */
     bool ends;                /* of rows: one by one, not the vectors between them */
     bool in_lanes;            /* the loop over v is open */

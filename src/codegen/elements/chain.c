@@ -210,7 +210,7 @@ static void fold_leader(Kernel *k, const Partial *leader) {
 static void meet_lanes(Kernel *k, const Partials *p) {
     int lanes = fragment_lane_bits(&k->c->matrix.results, FRAG_COL);
     ir_count_of(k->cg, k->var.x, chain_thread_rows(k), IR_UNROLL_ALL);
-    reduce_threads(k->cg, p, lanes, (ReduceWarps){.warps = 1}, NULL);
+    reduce_threads(k->cg, p, MEET_ALL, lanes, NULL);
     ir_close(k->cg);
 }
 

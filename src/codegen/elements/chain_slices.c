@@ -43,7 +43,9 @@ void chain_leave(Kernel *k) {
     Ir b = of->extent[AX_B] > 1 ? k->var.b : ir_int(cg, 0);
     Ir slice = ir_mul(cg, wide(cg, ir_block(cg, 1)), all_rows(k));
     Ir at = ir_add(cg, slice, row_number(k, b, k->var.m));
-    reduce_put(cg, &p, 0, chain_row_leads(k), left, at);
+    ir_if(cg, chain_row_leads(k));
+    reduce_put(cg, &p, 0, left, at);
+    ir_close(cg);
     chain_close(k, tested + ROW_LOOPS);
     ir_close(cg);
 }

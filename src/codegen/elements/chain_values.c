@@ -193,8 +193,8 @@ void chain_finish(Kernel *k) {
     Partials online = monoid_select(&p, true);
     ir_note(cg, "rows: their values");
     ir_count_of(cg, k->var.x, chain_thread_rows(k), IR_UNROLL_ALL);
-    reduce_threads(cg, &online, fragment_lane_bits(&k->c->matrix.results, FRAG_COL),
-                   (ReduceWarps){.warps = 1}, NULL);
+    reduce_threads(cg, &online, MEET_ALL, fragment_lane_bits(&k->c->matrix.results, FRAG_COL),
+                   NULL);
     ir_close(cg);
     top_values(k, &p);
     if (k->c->r->split == 1) raise_tops(k, &p);

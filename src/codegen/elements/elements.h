@@ -100,9 +100,9 @@ Ir mma_element(const Kernel *k, Ir v);
 void stats_place(Kernel *k);
 void stats_rows(Kernel *k);               /* values of row m, by name; defines them */
 void stats_walk(Kernel *k, int pass, bool online);
-void stats_lanes(Kernel *k, int pass, bool online);
-void stats_put(Kernel *k, int pass, bool online);         /* what warps made of their columns */
-void stats_finish(Kernel *k, int pass, bool online);
+void stats_finish(Kernel *k, const Node *n);
+/* Before any row meets: zeros behind arrays of parts and values.  */
+void stats_clear_rests(Kernel *k);
 bool stats_followed(const Problem *p, const RProg *r, int pass, bool online);
 bool stats_known(const Kernel *k, int i); /* is statement i's value of a row? */
 bool stats_any_online(const Problem *p, const RProg *r, int pass);

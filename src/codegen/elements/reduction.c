@@ -1,4 +1,5 @@
 #include "codegen/elements/reduction.h"
+#include "codegen/expr/sizes.h"
 
 bool reduction_wide(const Kernel *k) {
     return place_wide(k->task->map.axis[0].extent, k->task->r->block.extent[AX_M]);
@@ -13,6 +14,43 @@ void reduction_place(Kernel *k, Ir own) {
     k->walk.at = ir_let_as(cg, reduction_base(k), "at", ir_add(cg, first, own));
 }
 
+void reduction_place_across(Kernel *k, int across, int vec) {
+    Cg *cg = k->cg;
+    Walk *w = &k->walk;
+    Ir all = ir_number(cg, IR_U32, across);
+    w->tid = ir_let(cg, "tid", ir_thread(cg));
+    w->col = ir_let_as(cg, IR_I32, "col", ir_mul_n(cg, ir_rem(cg, w->tid, all), vec));
+    w->row = ir_let_as(cg, IR_I32, "row", ir_div(cg, w->tid, all));
+    reduction_place(k, w->col);
+}
+
+void reduction_place_slice(Kernel *k) {
+    Cg *cg = k->cg;
+    Walk *w = &k->walk;
+    int64_t split = k->task->r->split;
+    w->first = ir_int(cg, 0);
+    w->end = w->length;
+    if (split <= 1) return;
+    Ir slice = size_value(cg, index_slice(cg->arena, &k->task->map, 1, split));
+    Ir first = ir_mul(cg, ir_cast(cg, IR_I64, ir_block(cg, 1)), slice);
+    first = ir_min(cg, first, ir_cast(cg, IR_I64, w->length));
+    w->first = ir_let(cg, "first", ir_cast(cg, IR_I32, first));
+    w->end = ir_let(cg, "last", ir_min(cg, ir_add(cg, w->first, slice), w->length));
+}
+
+void reduction_place_elements(Kernel *k, const FusedAxis *out, int vec) {
+    Elements *at = &k->at;
+    at->vec = vec;
+    at->domain = true;
+    at->domain_wide = reduction_wide(k);
+    at->at = k->walk.at;
+    at->n_order = 0;
+    for (int i = out->n - 1; i >= 0; i--) {
+        if (out->digit[i].extent != 1) at->order[at->n_order++] = out->index[i];
+    }
+    place_axis(k, 0, at->at, reduction_wide(k), at->index, at->wide);
+}
+
 Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass) {
     const Cg *cg = k->cg;
     if (!m->group) {
@@ -25,6 +63,11 @@ Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass) {
     }
     Partials p = monoid_pass(cg, m->group, pass, m->held, m->lane);
     p.count = m->count;
+    for (int i = 0; i < p.n && m->behind > 0; i++) {
+        Partial *x = &p.at[i];
+        x->array = ir_add(cg, x->array, ir_int(cg, m->behind));
+        if (x->beside) x->beside_array = ir_add(cg, x->beside_array, ir_int(cg, m->behind));
+    }
     return p;
 }
 
@@ -81,39 +124,38 @@ void reduction_step(Kernel *k, const Partials *p, int deep, ReductionFold *fold,
 
 /* ---- meetings ---- */
 
-/* Opens the loop over the results that a thread holds.  */
-static void open_items(Kernel *k, const ThreadMap *m) {
+void reduction_open_items(Kernel *k, const ThreadMap *m) {
     if (m->items > 0) ir_count_of(k->cg, m->lane, m->items, IR_UNROLL_ALL);
 }
 
-static void close_items(Kernel *k, const ThreadMap *m) {
+void reduction_close_items(Kernel *k, const ThreadMap *m) {
     if (m->items > 0) ir_close(k->cg);
 }
 
-void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, Ir elements) {
+void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, int which) {
     int lanes = m->threads > 1 ? (m->threads < WARP ? m->threads : WARP) - 1 : m->lanes;
     if (lanes == 0) return;
-    open_items(k, m);
-    reduce_threads(k->cg, p, lanes, (ReduceWarps){m->threads / WARP, k->walk.tid}, elements);
-    close_items(k, m);
+    reduction_open_items(k, m);
+    reduce_threads(k->cg, p, which, lanes, m->seen);
+    reduction_close_items(k, m);
+}
+
+void reduction_rooms(Kernel *k, const RowGroup *g, int pass) {
+    Partials p = monoid_pass(k->cg, g, pass, MONOID_HELD, NULL);
+    reduce_rooms(k->cg, &p, k->l->layout, k->var.smem);
 }
 
 void reduction_settle(Kernel *k, const ThreadMap *m, const Partials *p) {
     if (!monoid_scales(p)) return;
-    open_items(k, m);
+    reduction_open_items(k, m);
     monoid_settle(k->cg, p, m->live);
-    close_items(k, m);
+    reduction_close_items(k, m);
 }
 
-static const ReduceArrays left = {.what = MONOID_LEFT, .space = IR_GLOBAL};
+const ReduceArrays reduction_slices = {.what = MONOID_LEFT, .space = IR_GLOBAL};
 
 void reduction_left(Kernel *k, const ThreadMap *m, const Partials *p) {
-    reduce_arrays(k->cg, p, left, cg_partials(k->cg), m->partials, m->first);
-}
-
-void reduction_leave(Kernel *k, const ThreadMap *m, const Partials *p) {
-    reduction_left(k, m, p);
-    reduce_put(k->cg, p, m->items, m->only, left, m->own);
+    reduce_arrays(k->cg, p, reduction_slices, cg_partials(k->cg), m->partials, m->first);
 }
 
 void reduction_open_results(Kernel *k, const ThreadMap *m, IrBase base) {
@@ -133,14 +175,19 @@ void reduction_open_results(Kernel *k, const ThreadMap *m, IrBase base) {
     k->at.open = 1;
 }
 
-void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p) {
-    ReducePartial partial = {left, m->elements, m->at};
+void reduction_gather(Kernel *k, const ThreadMap *m, const Partials *p) {
+    ReducePartial partial = {reduction_slices, m->elements, m->at};
     Ir first = m->begin ? m->second : m->threads > 1 ? m->rank : ir_int(k->cg, 0);
-    if (m->begin) reduce_begin(k->cg, p, m->items, &(ReducePartial){left, NULL, m->begin});
+    ReducePartial begin = {reduction_slices, NULL, m->begin};
+    if (m->begin) reduce_begin(k->cg, p, m->items, &begin);
     else reduce_clear(k->cg, p, m->items);
     reduce_gather(k->cg, p, m->items, &partial,
                   (ReduceRange){k->var.s, first, m->n_partial, m->threads, m->under_way, m->moves});
-    reduction_meet(k, m, p, m->total);
+}
+
+void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p) {
+    reduction_gather(k, m, p);
+    reduction_meet(k, m, p, MEET_ALL);
     reduction_settle(k, m, p);
 }
 

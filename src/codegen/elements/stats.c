@@ -11,8 +11,7 @@
 
 /* The reductions of a turn of a pass, folded by a thread for its rows.  */
 static Partials partials(const Kernel *k, int pass, bool online) {
-    ThreadMap m = stats_map(k);
-    Partials all = reduction_partials(k, &m, pass);
+    Partials all = monoid_pass(k->cg, facts(k)->group, pass, MONOID_ROWS, k->var.x);
     return monoid_select(&all, online);
 }
 
@@ -144,7 +143,7 @@ static Ir parts_of(const Kernel *k, int i) {
                            ir_pointer(base, IR_SHARED, false));
 }
 
-static void clear_rests(Kernel *k) {
+void stats_clear_rests(Kernel *k) {
     const RowGroup *g = facts(k)->group;
     int rows = rows_of(k);
     for (int i = 0; i < g->n; i++) {
@@ -185,17 +184,35 @@ void stats_walk(Kernel *k, int pass, bool online) {
 
 /* ---- meetings ---- */
 
-/* One lane of a row leaves what the warp has made.  */
-static void leave_warps(Kernel *k, const ThreadMap *m, const Partials *p) {
-    Cg *cg = k->cg;
-    Ir own = ir_binary(cg, IR_AND, k->var.lane, ir_int(cg, m->lanes));
-    ir_if(cg, ir_binary(cg, IR_EQ, own, ir_int(cg, 0)));
-    Ir x = ir_count_of(cg, k->var.x, m->items, IR_UNROLL_ALL);
-    Ir warp = ir_div(cg, k->var.col, ir_int(cg, k->task->r->warp.extent[AX_N]));
-    Ir at = ir_add_parts(cg, ir_mul_n(cg, warp, rows_of(k)), block_row(k, x));
-    reduce_put(cg, p, 0, NULL, reduce_block, at);
-    ir_close(cg);
-    ir_close(cg);
+/* One lane of a row leaves what the warp has made; rows are dealt out to all threads, which add the
+ * warps' parts.  */
+ThreadMap stats_map(const Kernel *k, const Node *n) {
+    (void)n;
+    const Cg *cg = k->cg;
+    const RProg *r = k->task->r;
+    int lanes = rprog_stats_lanes(cg->dev, r);
+    Ir own = ir_binary(cg, IR_AND, k->var.lane, ir_int(cg, lanes));
+    Ir warp = ir_div(cg, k->var.col, ir_int(cg, r->warp.extent[AX_N]));
+    Ir end = ir_int(cg, k->c->warps[AX_N]);
+    Meeting meeting = {.parts = k->c->warps[AX_N],
+                       .leaves = ir_binary(cg, IR_EQ, own, ir_int(cg, 0)),
+                       .at = ir_add_parts(cg, ir_mul_n(cg, warp, rows_of(k)),
+                                          block_row(k, k->var.x)),
+                       .scattered = true,
+                       .part = k->var.s,
+                       .from = ir_mul_n(cg, k->var.s, rows_of(k)),
+                       .under_way = RPROG_PARTIALS,
+                       .take = {{.into = MONOID_HELD, .end = end}},
+                       .n_take = 1};
+    return (ThreadMap){.group = facts(k)->group,
+                       .held = MONOID_ROWS,
+                       .items = rprog_stats_rows(cg->dev, r),
+                       .lane = k->var.x,
+                       .count = IR_I32,
+                       .threads = 1,
+                       .lanes = lanes,
+                       .apart = true,
+                       .meeting = meeting};
 }
 
 /* Values of the rows of a block that has all of their columns.  */
@@ -224,28 +241,16 @@ bool stats_followed(const Problem *p, const RProg *r, int pass, bool online) {
     return pass + 1 < f->group->n_pass || f->any_stored;
 }
 
-void stats_lanes(Kernel *k, int pass, bool online) {
-    ThreadMap map = stats_map(k);
-    Partials mine = partials(k, pass, online);
-    reduction_meet(k, &map, &mine, NULL);
-}
-
-void stats_put(Kernel *k, int pass, bool online) {
-    ThreadMap map = stats_map(k);
-    Partials mine = partials(k, pass, online);
-    if (!k->at.met) clear_rests(k);
-    k->at.met = true;
-    leave_warps(k, &map, &mine);
-}
-
 /* Threads that have results.  */
 static int all_computing(const Kernel *k) {
     return k->c->ring ? rprog_computing(k->cg->dev, k->task->r) : k->task->r->threads;
 }
 
-void stats_finish(Kernel *k, int pass, bool online) {
+void stats_finish(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    ThreadMap map = stats_map(k);
+    ThreadMap map = stats_map(k, n);
+    int pass = n->from;
+    bool online = n->to == MEET_ONLINE;
     int rows = rows_of(k);
     Ir at = ir_for(cg, "at", k->var.tid, ir_int(cg, rows), all_computing(k), 1);
     Ir m = k->var.m =
@@ -258,10 +263,10 @@ void stats_finish(Kernel *k, int pass, bool online) {
     Partials all = monoid_pass(cg, map.group, pass, MONOID_HELD, NULL);
     Partials acc = monoid_select(&all, online);
     reduce_clear(cg, &acc, 0);
-    Ir place = ir_add(cg, ir_mul_n(cg, k->var.s, rows), at);
-    reduce_gather(cg, &acc, 0, &(ReducePartial){reduce_block, NULL, place},
-                  (ReduceRange){k->var.s, ir_int(cg, 0), ir_int(cg, k->c->warps[AX_N]), 1,
-                                RPROG_PARTIALS, NULL});
+    map.items = 0;
+    map.lane = NULL;
+    map.meeting.from = ir_add(cg, map.meeting.from, at);
+    meeting_take(k, &map, n);
     if (is_partial(k)) stats_leave(k, pass, online, stats_row(k), at);
     else finish_rows(k, pass, at);
     ir_close(cg);

@@ -77,7 +77,7 @@ void stats_leave(Kernel *k, int pass, bool online, Ir row, Ir at) {
     Partials p = monoid_pass(cg, facts(k)->group, pass, MONOID_HELD, NULL);
     Partials mine = monoid_select(&p, online);
     Ir tile = k->var.tile_n;
-    reduce_put(cg, &mine, 0, NULL, (ReduceArrays){.what = MONOID_LEFT, .space = IR_GLOBAL},
+    reduce_put(cg, &mine, 0, (ReduceArrays){.what = MONOID_LEFT, .space = IR_GLOBAL},
                ir_add_parts(cg, ir_mul(cg, tile, all_rows(k)), row));
     for (int i = 0; i < p.n && !online; i++) {
         const Partial *x = &p.at[i];
@@ -123,26 +123,18 @@ static void place_indices(Kernel *k, Ir row) {
     place_axis(k, AX_M, own, wide, k->at.index, k->at.wide);
 }
 
-ThreadMap stats_map(const Kernel *k) {
+static ThreadMap map_of(const Kernel *k) {
     const Cg *cg = k->cg;
     TeExtent tiles = index_tiles(cg->arena, &k->task->map, AX_N);
     Ir columns = product_extent(k, AX_N);
     Ir wide = ir_number(cg, IR_I64, k->task->r->block.extent[AX_N]);
     Ir part = k->var.s;
-    if (k->l->kind == KERNEL_CONTRACT)
-        return (ThreadMap){.group = facts(k)->group,
-                           .held = MONOID_ROWS,
-                           .items = rprog_stats_rows(k->cg->dev, k->task->r),
-                           .lane = k->var.x,
-                           .count = IR_I32,
-                           .threads = 1,
-                           .lanes = rprog_stats_lanes(k->cg->dev, k->task->r)};
     return (ThreadMap){.group = facts(k)->group,
                        .held = MONOID_HELD,
                        .count = IR_I32,
                        .threads = k->task->r->lanes,
                        .block = k->l->launch.block[0],
-                       .total = columns,
+                       .seen = columns,
                        .n_partial = size_value(cg, tiles),
                        .elements = ir_min(cg, wide, ir_sub(cg, columns, ir_mul(cg, part, wide))),
                        .under_way = RPROG_PARTIALS};
@@ -157,7 +149,7 @@ void stats_combine(Kernel *k, int pass) {
     Partials p = monoid_pass(cg, g, pass, MONOID_HELD, NULL);
     k->own->extent[AX_N] = ir_as(cg, IR_I64, size_value(cg, columns));
     if (monoid_counts(&p)) k->own->extent[AX_N] = ir_constant(cg, "N", k->own->extent[AX_N]);
-    ThreadMap map = stats_map(k);
+    ThreadMap map = map_of(k);
     p = reduction_partials(k, &map, pass);
     Ir row = place_row(k, map.threads);
     place_indices(k, row);

@@ -186,13 +186,19 @@ static void make_compute(Kernel *k, const Node *n) {
     else compute_simt(k, n);
 }
 
+static void make_meeting(Kernel *k, const Node *n,
+                         void (*make)(Kernel *k, const ThreadMap *m, const Node *n)) {
+    ThreadMap m = row_of(k)->map(k, n);
+    make(k, &m, n);
+}
+
 static void make_reduce(Kernel *k, const Node *n) {
     switch ((ReduceWhat)n->what) {
     case REDUCE_SLICES: reduce_slices(k); break;
     case REDUCE_SCAN: scan_meet(k); break;
-    case REDUCE_THREADS: row_of(k)->meet(k, n); break;
+    case REDUCE_LANES: make_meeting(k, n, meeting_lanes); break;
+    case REDUCE_WARPS: make_meeting(k, n, meeting_take); break;
     case REDUCE_SCORES: chain_fold(k, n); break;
-    case REDUCE_LANES: stats_lanes(k, n->from, n->to); break;
     }
 }
 
@@ -201,9 +207,12 @@ static void make_store(Kernel *k, const Node *n) {
     case STORE_OUTPUTS: store_direct(k); break;
     case STORE_SLICES: reduce_slices_put(k); break;
     case STORE_STAGING: mma_write_staging(k); break;
-    case STORE_WARPS: stats_put(k, n->from, n->to); break;
-    case STORE_PARTIAL: row_of(k)->partial(k); break;
-    case STORE_LEAVE: row_of(k)->leave(k, n); break;
+    case STORE_WARPS: make_meeting(k, n, meeting_put); break;
+    case STORE_PARTIAL: sums_store(k); break;
+    case STORE_LEAVE:
+        if (product_chains(k)) chain_leave(k);
+        else make_meeting(k, n, meeting_leave);
+        break;
     }
 }
 
@@ -244,6 +253,7 @@ static void make_values(Kernel *k, const Node *n) {
         if (n->from) (k->task->r->tail > 0 ? reduce_tail_sums : reduce_split_sums)(k);
         else elements_begin(k);
         break;
+    case VALUES_RESTS: stats_clear_rests(k); break;
     case VALUES_KEEP: fragment_mma_keep(k); break;
     case VALUES_MOVE: chain_move(k); break;
     case VALUES_TERMS: chain_declare(k); break;
@@ -252,7 +262,10 @@ static void make_values(Kernel *k, const Node *n) {
     case VALUES_CUT: chain_clear_cut(k, n); break;
     case VALUES_ROWS: row_of(k)->rows(k, n); break;
     case VALUES_FINISH: row_of(k)->finish(k, n); break;
-    case VALUES_COMBINE: row_of(k)->combine(k, n); break;
+    case VALUES_COMBINE:
+        if (k->l->kind == KERNEL_STATS) stats_combine(k, n->from);
+        else make_meeting(k, n, meeting_combine);
+        break;
     case VALUES_GATHER: row_of(k)->gather(k); break;
     case VALUES_TENSOR: tensor_make(k, n->from); break;
     case VALUES_STATEMENT: store_statement(k, n->of); break;

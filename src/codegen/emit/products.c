@@ -50,15 +50,8 @@ static void walk(Kernel *k, const Node *n) { stats_walk(k, n->from, n->to); }
 
 static void finish(Kernel *k, const Node *n) {
     if (product_chains(k)) chain_finish(k);
-    else stats_finish(k, n->from, n->to);
+    else stats_finish(k, n);
 }
-
-static void leave(Kernel *k, const Node *n) {
-    (void)n;
-    chain_leave(k);
-}
-
-static void combine(Kernel *k, const Node *n) { stats_combine(k, n->from); }
 
 /* ---- outputs ---- */
 
@@ -86,14 +79,11 @@ const KernelRow kernel_contract = {
     .copy = copy,
     .walk = walk,
     .finish = finish,
-    .leave = leave,
+    .map = stats_map,
     .elements = elements,
-    .partial = sums_store,
 };
 const KernelRow kernel_sums = {
     .elements = slices_elements,
     .gather = slices_gather,
 };
-const KernelRow kernel_stats = {
-    .combine = combine,
-};
+const KernelRow kernel_stats = {0};

@@ -80,6 +80,7 @@ typedef enum {
     X(SUMS,     "sums")       /* accumulators of a matrix unit as values */                        \
     X(SLICES,   "slices")     /* where sums of slices of warps lie */                              \
     X(OUTPUTS,  "outputs")    /* of the thread; from: 1: partial sums of them */                   \
+    X(RESTS,   "rests")       /* zeros behind arrays of rows */                                    \
     X(KEEP,     "keep")       /* registers of an operand that stays */                             \
     X(MOVE,     "move")       /* results of a chain to the bases of their rows, if these moved */  \
     X(TERMS,    "terms")      /* of a chain, which are used in a later turn; its results have */   \
@@ -116,9 +117,9 @@ enum { COMPUTE_STEP, COMPUTE_SLICE };
 
 typedef enum {
     REDUCE_SLICES,            /* warps that had other k */
-    REDUCE_SCAN,              /* elements of a step, each with all before it; children likewise */
-    REDUCE_THREADS,           /* threads of a result, in pass `from`; children: of several warps */
-    REDUCE_LANES,             /* lanes of a row of a product, in pass `from`; to: 1: online */
+    REDUCE_SCAN,              /* elements of a step, each with those before it in its warp */
+    REDUCE_LANES,             /* lanes of a result, in pass `from`; to: which (reduce.h) */
+    REDUCE_WARPS,             /* what STORE_WARPS left joins what others hold */
     REDUCE_SCORES             /* scores of a turn, `name` + ahead, join their rows */
 } ReduceWhat;
 
@@ -126,7 +127,7 @@ typedef enum {
     STORE_OUTPUTS,            /* the outputs of a vector of elements */
     STORE_SLICES,             /* sums of the slices of warps */
     STORE_STAGING,            /* a row of the warp's accumulators to its staging buffer */
-    STORE_WARPS,              /* what warps made of rows in pass `from`; to: 1: online */
+    STORE_WARPS,              /* parts of results that several warps have; likewise */
     STORE_PARTIAL,            /* partial sums to the workspace */
     STORE_LEAVE               /* values of a slice after pass `from` to the workspace */
 } StoreWhat;

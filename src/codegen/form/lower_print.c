@@ -163,6 +163,12 @@ static void print_sync(const Node *n, Buf *out) {
     if (s->bytes) buf_printf(out, ", %lld bytes", (long long)s->bytes);
 }
 
+static void print_meeting(const char *what, const Node *n, Buf *out) {
+    static const char *const which[] = {[MEET_LEADERS] = "", [MEET_ONLINE] = ", online",
+                                        [MEET_ALL] = "", [MEET_EACH] = ", each with those before"};
+    buf_printf(out, "%s, pass %d%s", what, n->from, which[n->to]);
+}
+
 static void print_store(const Lowered *l, const Node *n, Buf *out) {
     static const char *const what[] = {[STORE_OUTPUTS] = "outputs",
                                        [STORE_SLICES] = "sums of a slice",
@@ -171,8 +177,8 @@ static void print_store(const Lowered *l, const Node *n, Buf *out) {
                                        [STORE_PARTIAL] = "partial sums",
                                        [STORE_LEAVE] = "values of the slice"};
     buf_printf(out, " %s", what[n->what]);
-    if (n->what == STORE_LEAVE || n->what == STORE_WARPS) buf_printf(out, ", pass %d", n->from);
-    if (n->what == STORE_WARPS && n->to) buf_puts(out, ", online");
+    if (n->what == STORE_WARPS) print_meeting("", n, out);
+    if (n->what == STORE_LEAVE) buf_printf(out, ", pass %d", n->from);
     if (n->what == STORE_PARTIAL && l->r->split > 1)
         buf_printf(out, ", one of %d slices", (int)l->r->split);
 }
@@ -181,14 +187,9 @@ static void print_reduce(const Lowered *l, const Node *n, Buf *out) {
     switch ((ReduceWhat)n->what) {
     case REDUCE_SLICES: buf_printf(out, " %d slices", l->layout->product->warps[AX_K]); break;
     case REDUCE_SCAN: buf_printf(out, " scan"); break;
-    case REDUCE_THREADS:
-        buf_printf(out, " %d threads of a result, pass %d",
-                   rprog_threads_along(l->r, AX_N) * rprog_threads_along(l->r, AX_K), n->from);
-        break;
     case REDUCE_SCORES: buf_puts(out, " scores of the turn"); break;
-    case REDUCE_LANES:
-        buf_printf(out, " lanes, pass %d%s", n->from, n->to ? ", online" : "");
-        break;
+    case REDUCE_LANES: print_meeting(" lanes", n, out); break;
+    case REDUCE_WARPS: print_meeting(" warps", n, out); break;
     }
 }
 

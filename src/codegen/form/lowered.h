@@ -3,6 +3,7 @@
 #define ROLLER_CODEGEN_FORM_LOWERED_H
 #include "codegen/form/form.h"
 #include "codegen/ir/cg.h"
+#include "codegen/reduce/reduce.h"
 #include "rprogram/derived.h"
 #include "rprogram/product.h"
 #include "rprogram/skeletons.h"

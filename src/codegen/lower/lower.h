@@ -19,16 +19,19 @@ void lower_statement(FormBuilder *b, int stmt);
 void lower_statements(FormBuilder *b, const KernelGroup *g);
 /* A loop over outputs and their statements.  */
 void lower_outputs(FormBuilder *b, const Lowered *l);
-/* The reductions of a pass over a group, those that follow another one or not.  */
+/* Which reductions (reduce.h) of a pass over a group.  */
 typedef struct {
     const RowGroup *group;
-    int pass;
-    bool online;
+    int pass, which;
 } Reductions;
 /* Reads or writes their rooms of a kind.  */
 void lower_reads(FormBuilder *b, Node *n, RoomKind kind, Reductions of);
 void lower_writes(FormBuilder *b, Node *n, RoomKind kind, Reductions of);
-/* Their partial results meet, of the block's warps: they are stored, synced and read.  */
+/* A node about them.  */
+Node *lower_reductions(FormBuilder *b, NodeKind kind, int what, Reductions of);
+/* Lanes of a result meet, and if it has several warps these: parts are stored, synced and read.
+ * Leaders do before those that follow them, if all threads need results.  */
+void lower_meet(FormBuilder *b, Reductions of, bool warps, const char *note);
 void lower_meet_warps(FormBuilder *b, Reductions of);
 /* A grid of that many blocks along x; a static one has at least one.  */
 void lower_blocks(Lowered *l, TeExtent blocks);

@@ -28,8 +28,9 @@ static void add_uses(FormBuilder *b, Node *n, RoomKind kind, Reductions of,
                      Use *(*use)(FormBuilder *, Node *, RoomKind, int)) {
     const RowGroup *g = of.group;
     for (int i = 0; i < g->n; i++) {
-        bool follows = g->follow[i] != FOLLOW_NONE;
-        if (g->role[i] != ROW_REDUCE || g->pass[i] != of.pass || follows != of.online) continue;
+        bool online = g->follow[i] != FOLLOW_NONE;
+        bool one = of.which < MEET_ALL && online != (of.which == MEET_ONLINE);
+        if (g->role[i] != ROW_REDUCE || g->pass[i] != of.pass || one) continue;
         use(b, n, kind, i);
         if (kind == ROOM_PARTIALS && rprog_room(b->layout, ROOM_BESIDE, i))
             use(b, n, ROOM_BESIDE, i);
@@ -44,14 +45,24 @@ void lower_writes(FormBuilder *b, Node *n, RoomKind kind, Reductions of) {
     add_uses(b, n, kind, of, form_writes);
 }
 
+Node *lower_reductions(FormBuilder *b, NodeKind kind, int what, Reductions of) {
+    Node *n = form_add(b, kind, what);
+    n->from = of.pass;
+    n->to = of.which;
+    return n;
+}
+
 void lower_meet_warps(FormBuilder *b, Reductions of) {
-    Node *put = form_add(b, NODE_STORE, STORE_WARPS);
+    Node *put = lower_reductions(b, NODE_STORE, STORE_WARPS, of);
     lower_writes(b, put, ROOM_PARTIALS, of);
     form_block_sync(b);
-    Node *add = form_add(b, NODE_REDUCE, REDUCE_LANES);
-    lower_reads(b, add, ROOM_PARTIALS, of);
-    put->from = add->from = of.pass;
-    put->to = add->to = of.online;
+    Node *take = lower_reductions(b, NODE_REDUCE, REDUCE_WARPS, of);
+    lower_reads(b, take, ROOM_PARTIALS, of);
+}
+
+void lower_meet(FormBuilder *b, Reductions of, bool warps, const char *note) {
+    lower_reductions(b, NODE_REDUCE, REDUCE_LANES, of)->note = note;
+    if (warps) lower_meet_warps(b, of);
 }
 
 void lower_blocks(Lowered *l, TeExtent blocks) {

@@ -101,14 +101,15 @@ static void read_values(FormBuilder *b, const Contract *c, Node *n, int pass, bo
 static void add_pass(FormBuilder *b, const Contract *c, int pass, bool online, bool first) {
     bool partial = c->r->stats == STATS_PARTIAL;
     Reductions of = {rprog_stats_facts(c->p, c->r)->group, pass, online};
-    Node *walk = form_add(b, NODE_LOOP, LOOP_WALK);
-    Node *lanes = form_add(b, NODE_REDUCE, REDUCE_LANES);
-    if (first) sync_results(b, c)->note = "stages become parts of rows";
-    Node *put = form_add(b, NODE_STORE, STORE_WARPS);
+    Node *walk = lower_reductions(b, NODE_LOOP, LOOP_WALK, of);
+    lower_reductions(b, NODE_REDUCE, REDUCE_LANES, of);
+    if (first) {
+        sync_results(b, c)->note = "stages become parts of rows";
+        form_add(b, NODE_VALUES, VALUES_RESTS);
+    }
+    Node *put = lower_reductions(b, NODE_STORE, STORE_WARPS, of);
     sync_results(b, c);
-    Node *finish = form_add(b, NODE_VALUES, VALUES_FINISH), *last = finish;
-    walk->from = lanes->from = put->from = finish->from = pass;
-    walk->to = lanes->to = put->to = finish->to = online;
+    Node *finish = lower_reductions(b, NODE_VALUES, VALUES_FINISH, of), *last = finish;
     read_values(b, c, walk, pass, online);
     lower_writes(b, put, ROOM_PARTIALS, of);
     lower_reads(b, finish, ROOM_PARTIALS, of);

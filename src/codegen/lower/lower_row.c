@@ -48,24 +48,23 @@ static void add_walk(FormBuilder *b, const Lowered *l, int pass) {
     }
 }
 
-/* The threads of a row meet; NULL: the pass reduces nothing.  Several warps do through shared
- * memory, leaders before those that follow them; the block makes these nodes.  */
-static Node *add_threads(FormBuilder *b, const Lowered *l, int pass, NodeKind kind, int what,
-                         const char *note) {
+/* The threads of a row meet; false: the pass reduces nothing.  */
+static bool add_threads(FormBuilder *b, const Lowered *l, int pass, const char *note) {
     const RowGroup *g = rprog_row_facts(l->p, l->r)->group;
-    bool any[2] = {false, false};
+    bool any[MEET_ALL] = {false, false}, warps = rprog_row_threads(l->r) > 32;
     for (int i = 0; i < g->n; i++) {
         if (g->role[i] == ROW_REDUCE && g->pass[i] == pass) any[g->follow[i] != FOLLOW_NONE] = true;
     }
-    if (kind == NODE_REDUCE && !any[0] && !any[1]) return NULL;
-    Node *n = form_open(b, kind, what);
+    if (!any[MEET_LEADERS]) return false;
+    lower_meet(b, (Reductions){g, pass, any[MEET_ONLINE] ? MEET_LEADERS : MEET_ALL}, warps, note);
+    if (any[MEET_ONLINE]) lower_meet(b, (Reductions){g, pass, MEET_ONLINE}, warps, NULL);
+    return true;
+}
+
+static void add_finish(FormBuilder *b, int pass, bool stores) {
+    Node *n = form_add(b, NODE_VALUES, VALUES_FINISH);
     n->from = pass;
-    n->note = note;
-    for (int online = 0; online < 2 && rprog_row_threads(l->r) > 32; online++) {
-        if (any[online]) lower_meet_warps(b, (Reductions){g, pass, online});
-    }
-    form_close(b);
-    return n;
+    n->to = stores;
 }
 
 /* All passes, or one over slices.  */
@@ -74,23 +73,27 @@ static void kernel(FormBuilder *b, Lowered *l, int which) {
     int passes = rprog_row_facts(l->p, r)->group->n_pass;
     bool last = r->split > 1 && which == passes;
     lower_grid(b, l, KERNEL_ROW);
+    l->pass = which;
     if (last) l->launch.grid[1] = 1;
     if (lower_empty(l->p)) return;
     form_add(b, NODE_VALUES, VALUES_ROWS)->to = r->split == 1 || which == 0;
     if (r->keep == KEEP_SHARED || r->keep == KEEP_FLAT) add_hold(b, l);
     for (int pass = 0; pass < passes && r->split == 1; pass++) {
         add_walk(b, l, pass);
-        add_threads(b, l, pass, NODE_REDUCE, REDUCE_THREADS, "values of the rows");
-        form_add(b, NODE_VALUES, VALUES_FINISH)->from = pass;
+        add_threads(b, l, pass, "values of the rows");
+        add_finish(b, pass, true);
     }
     if (r->split == 1) return;
     for (int pass = 0; pass < which; pass++) {
-        Node *n = add_threads(b, l, pass, NODE_VALUES, VALUES_COMBINE, NULL);
-        n->to = pass + 1 == which;
+        Node *n = form_add(b, NODE_VALUES, VALUES_COMBINE);
+        n->note = arena_printf(b->arena, "combine: the slices of pass %d", pass);
+        n->from = pass;
+        add_threads(b, l, pass, NULL);
+        add_finish(b, pass, pass + 1 == which);
     }
     if (last) return;
     add_walk(b, l, which);
-    if (!add_threads(b, l, which, NODE_REDUCE, REDUCE_THREADS, "values of the slice")) return;
+    if (!add_threads(b, l, which, "values of the slice")) return;
     form_add(b, NODE_STORE, STORE_LEAVE)->from = which;
 }
 

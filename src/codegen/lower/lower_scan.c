@@ -3,18 +3,16 @@
 #include "codegen/lower/lower.h"
 #include "codegen/skeleton/scan.h"
 
-/* What the node does through shared memory; it makes these.  */
-static void add_meeting(FormBuilder *b, const Lowered *l) {
-    lower_meet_warps(b, (Reductions){l->p->group->columns, 0, false});
-    form_close(b);
+static Reductions of(const Lowered *l, int which) {
+    return (Reductions){l->p->group->columns, 0, which};
 }
 
 static void add_step(FormBuilder *b, const Lowered *l) {
     bool meets = rprog_scan_meets(l->p, l->r) > 1;
     form_add(b, NODE_LOOP, LOOP_FOLD)->of = l->p->group->root;
-    form_open(b, NODE_REDUCE, REDUCE_SCAN)->note = "scan: what the elements come to";
-    if (meets) add_meeting(b, l);
-    else form_close(b);
+    form_add(b, NODE_REDUCE, REDUCE_SCAN)->note = "scan: what the elements come to";
+    if (meets) lower_meet_warps(b, of(l, MEET_EACH));
+    form_add(b, NODE_VALUES, VALUES_FINISH);
     form_open(b, NODE_LOOP, LOOP_OUTPUTS);
     lower_statements(b, l->p->group);
     form_close(b);
@@ -26,11 +24,10 @@ static void lower_main(FormBuilder *b, Lowered *l) {
     lower_grid(b, l, KERNEL_SCAN);
     form_add(b, NODE_VALUES, VALUES_PLACE);
     if (r->split > 1) {
-        form_open(b, NODE_VALUES, VALUES_COMBINE);
+        form_add(b, NODE_VALUES, VALUES_COMBINE)->note = "combine: the slices before this one";
         bool meets = !l->p->scan.down && rprog_scan_meets(l->p, r) > 1;
-        if (meets) add_meeting(b, l);
-        else form_close(b);
-        if (meets) form_block_sync(b);
+        lower_meet(b, of(l, MEET_ALL), meets, NULL);
+        if (meets) form_block_sync(b)->blank = true;
     } else if (scan_carries(l->p, r)) {
         form_add(b, NODE_VALUES, VALUES_CLEAR);
     }
@@ -47,11 +44,8 @@ static void add_sums(FormBuilder *b, Lowered *l) {
     lower_grid(b, l, KERNEL_SCAN_SUMS);
     form_add(b, NODE_VALUES, VALUES_PLACE);
     form_add(b, NODE_LOOP, LOOP_FOLD)->of = l->p->group->root;
-    if (!l->p->scan.down) {
-        form_open(b, NODE_REDUCE, REDUCE_THREADS)->note = "value of the slice";
-        if (rprog_scan_meets(l->p, l->r) > 1) add_meeting(b, l);
-        else form_close(b);
-    }
+    if (!l->p->scan.down)
+        lower_meet(b, of(l, MEET_ALL), rprog_scan_meets(l->p, l->r) > 1, "value of the slice");
     form_add(b, NODE_STORE, STORE_LEAVE);
 }
 

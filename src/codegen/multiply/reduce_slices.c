@@ -79,7 +79,7 @@ void reduce_slices_put(Kernel *k) {
     Ir at;
     move_copies(k, ir_add_n(cg, slice, -1));
     Partials p = open_all(k, &at);
-    reduce_put(cg, &p, tile_of(k).items, NULL, copies(k), at);
+    reduce_put(cg, &p, tile_of(k).items, copies(k), at);
     close_all(k);
 }
 

@@ -43,10 +43,6 @@ static void meet_lanes_of(Cg *cg, const Partial *x, int mask) {
     }
 }
 
-static void meet_lanes(Cg *cg, const Partials *p, int mask) {
-    for (int i = 0; i < p->n; i++) meet_lanes_of(cg, &p->at[i], mask);
-}
-
 void reduce_lane(Cg *cg, const Partial *to, const Partial *from, ReduceOther other, Ir test) {
     ir_scope(cg);
     fold_other(cg, to, from, other, test);
@@ -65,41 +61,25 @@ void reduce_scan(Cg *cg, const Partial *p, int lanes, Ir u, int n, Ir number) {
     ir_close(cg);
 }
 
-static Ir threads(const Cg *cg, int n) { return ir_number(cg, IR_U32, n); }
-
-/* A value of each warp, through shared memory.  */
-static void meet_warps(Cg *cg, const Partials *p, const ReduceWarps *all) {
-    const ReduceArrays part = reduce_block;
-    Ir tid = all->tid;
-    int warps = all->warps;
-    Ir first = ir_mul_n(cg, ir_div(cg, tid, threads(cg, warps * WARP)), warps);
-    Ir at = ir_add(cg, first, ir_rem(cg, tid, threads(cg, warps)));
-    Ir only = ir_binary(cg, IR_EQ, ir_rem(cg, tid, threads(cg, WARP)), threads(cg, 0));
-    reduce_put(cg, p, 0, only, part, ir_div(cg, tid, threads(cg, WARP)));
-    ir_sync(cg, IR_SYNC_BLOCK, NULL);
-    reduce_get(cg, p, part, at);
-    meet_lanes(cg, p, warps - 1);
-}
-
-static void meet(Cg *cg, const Partials *all, bool online, int lanes,
-                 const ReduceWarps *warps) {
+static void meet(Cg *cg, const Partials *all, bool online, int lanes) {
     Partials p = monoid_select(all, online);
-    if (p.n == 0) return;
-    meet_lanes(cg, &p, lanes);
-    if (warps->warps > 1) meet_warps(cg, &p, warps);
+    for (int i = 0; i < p.n; i++) meet_lanes_of(cg, &p.at[i], lanes);
 }
 
 static Ir seen(const Cg *cg, const Partials *p) {
     return monoid_counted(cg, MONOID_SEEN, p->count);
 }
 
-void reduce_threads(Cg *cg, const Partials *p, int lanes, ReduceWarps warps, Ir total) {
+static void keep_own(Cg *cg, const Partials *p) {
     for (int i = 0; i < p->n; i++) {
         const Partial *leader = &p->at[i];
         if (monoid_is_leader(p, i))
             ir_define(cg, monoid_value(cg, MONOID_ALONE, leader), leader->value);
     }
-    meet(cg, p, false, lanes, &warps);
+}
+
+/* What followed the thread's own leaders follows what these have come to.  */
+static void fit(Cg *cg, const Partials *p, Ir total) {
     for (int i = 0; i < p->n; i++) {
         const Partial *online = &p->at[i], *leader = &p->at[online->leader];
         if (!online->follow) continue;
@@ -110,7 +90,16 @@ void reduce_threads(Cg *cg, const Partials *p, int lanes, ReduceWarps warps, Ir 
                           (PartialLeader){leader->value, total ? total : ir_int(cg, 0)}));
         ir_close(cg);
     }
-    meet(cg, p, true, lanes, &warps);
+}
+
+void reduce_threads(Cg *cg, const Partials *p, int which, int lanes, Ir total) {
+    if (which != MEET_ONLINE) {
+        keep_own(cg, p);
+        meet(cg, p, false, lanes);
+    }
+    if (which == MEET_LEADERS) return;
+    fit(cg, p, total);
+    meet(cg, p, true, lanes);
 }
 
 /* ---- memory ---- */
@@ -188,17 +177,15 @@ static void put_items(Cg *cg, const Partial *x, int items, ReduceArrays to, bool
     ir_close(cg);
 }
 
-static void put(Cg *cg, const Partial *x, int items, Ir only, ReduceArrays to, Ir at) {
+static void put(Cg *cg, const Partial *x, int items, ReduceArrays to, Ir at) {
     for (int beside = 0; beside <= (x->beside != NULL); beside++) {
-        if (only) ir_if(cg, only);
         if (items > 0) put_items(cg, x, items, to, beside, at);
         else ir_set(cg, array_at(cg, x, to, beside, at), beside ? x->beside : x->value);
-        if (only) ir_close(cg);
     }
 }
 
-void reduce_put(Cg *cg, const Partials *p, int items, Ir only, ReduceArrays to, Ir at) {
-    for (int i = 0; i < p->n; i++) put(cg, &p->at[i], items, only, to, at);
+void reduce_put(Cg *cg, const Partials *p, int items, ReduceArrays to, Ir at) {
+    for (int i = 0; i < p->n; i++) put(cg, &p->at[i], items, to, at);
 }
 
 void reduce_get(Cg *cg, const Partials *p, ReduceArrays from, Ir at) {

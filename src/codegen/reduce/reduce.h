@@ -13,14 +13,13 @@
 /* Declares what is held, as identities.  */
 void reduce_clear(Cg *cg, const Partials *p, int items);
 
-/* Threads with elements of the same results, all of them: the lanes whose numbers differ in the
- * bits of `lanes`, then (warps > 1) so many neighbouring warps of a block.  `total`: elements that
- * they have seen (NULL: nothing asks).  */
-typedef struct {
-    int warps;
-    Ir tid;                   /* the thread's number in it; warps 1: NULL */
-} ReduceWarps;
-void reduce_threads(Cg *cg, const Partials *p, int lanes, ReduceWarps warps, Ir total);
+/* Which reductions of a pass meet: those that follow no other one, those that do (online), which
+ * all threads must know the leaders' results for, or all; EACH: a thread gets what comes before its
+ * own part, too.  */
+enum { MEET_LEADERS, MEET_ONLINE, MEET_ALL, MEET_EACH };
+/* Lanes with elements of the same results: those whose numbers differ in the bits of `lanes`.
+ * `total`: elements that all that meet have seen (NULL: nothing asks).  */
+void reduce_threads(Cg *cg, const Partials *p, int which, int lanes, Ir total);
 
 /* What another lane has, and where that stands to what this one has.  */
 typedef struct {
@@ -47,8 +46,8 @@ extern const ReduceArrays reduce_block;
 void reduce_rooms(Cg *cg, const Partials *p, const Layout *layout, Ir smem);
 /* The array of a reduction's values, and that of what is beside them.  */
 Ir reduce_array(const Cg *cg, const Partial *p, ReduceArrays of, bool beside);
-/* Leaves what is held there from element `at` on, where `only` holds (NULL: always).  */
-void reduce_put(Cg *cg, const Partials *p, int items, Ir only, ReduceArrays to, Ir at);
+/* Leaves what is held there from element `at` on.  */
+void reduce_put(Cg *cg, const Partials *p, int items, ReduceArrays to, Ir at);
 /* What is held, as values, becomes what is there.  */
 void reduce_get(Cg *cg, const Partials *p, ReduceArrays from, Ir at);
 /* Merges n neighbours at a pointer with what is held as element v of one reduction.  */

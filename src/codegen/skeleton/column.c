@@ -7,20 +7,6 @@
 
 /* ---- the phases ---- */
 
-static void start_elements(Kernel *k, int vec) {
-    Elements *at = &k->at;
-    const FusedAxis *out = &column_view(k)->out;
-    at->vec = vec;
-    at->domain = true;
-    at->domain_wide = reduction_wide(k);
-    at->at = k->walk.at;
-    at->n_order = 0;
-    for (int i = out->n - 1; i >= 0; i--) {
-        if (out->digit[i].extent != 1) at->order[at->n_order++] = out->index[i];
-    }
-    place_domain(k, at->at, reduction_wide(k), at->index, at->wide);
-}
-
 static void total(Kernel *k) {
     k->walk.results = size_named(k->cg, "TOTAL", reduction_base(k),
                                  index_total(k->cg->arena, &k->task->map));
@@ -33,17 +19,16 @@ static TeExtent slice_of(const Kernel *k) {
     return index_slice(k->cg->arena, &k->task->map, 1, k->task->r->split);
 }
 
-/* The rows of the block's slice.  */
-static void place_slice(Kernel *k) {
+/* The thread's warp among those with the same columns, and where these meet.  */
+static void place_groups(Kernel *k) {
     Cg *cg = k->cg;
-    Walk *w = &k->walk;
-    w->first = ir_int(cg, 0);
-    w->end = w->length;
-    if (k->task->r->split <= 1) return;
-    TeExtent rows = slice_of(k);
-    Ir slice = cg_extent(cg, &rows);
-    w->first = ir_let_as(cg, IR_I32, "first", ir_mul(cg, ir_block(cg, 1), slice));
-    w->end = ir_let_as(cg, IR_I32, "rows", ir_min(cg, ir_add(cg, w->first, slice), w->length));
+    int lanes = rprog_column_lanes(k->task->r);
+    Ir row = k->walk.number = k->walk.row;
+    if (lanes > 1)
+        k->walk.number = ir_let_as(cg, IR_I32, "warp", ir_div(cg, row, ir_int(cg, lanes)));
+    if (rprog_column_copies(k->task->r) == 0) return;
+    kernel_smem(k, 128);
+    reduction_rooms(k, column_group(k), 0);
 }
 
 static void column_place(Kernel *k) {
@@ -54,13 +39,10 @@ static void column_place(Kernel *k) {
     ir_note(cg, "place: %d x %d columns, %d row groups", along, vec, column_groups(k));
     total(k);
     w->length = size_named(cg, "K", IR_I32, rows_of(k));
-    w->tid = ir_let(cg, "tid", ir_thread(cg));
-    Ir across = ir_number(cg, IR_U32, along);
-    w->col = ir_let_as(cg, IR_I32, "col", ir_mul_n(cg, ir_rem(cg, w->tid, across), vec));
-    w->row = ir_let_as(cg, IR_I32, "row", ir_div(cg, w->tid, across));
-    reduction_place(k, w->col);
-    place_slice(k);
-    start_elements(k, vec);
+    reduction_place_across(k, along, vec);
+    reduction_place_slice(k);
+    place_groups(k);
+    reduction_place_elements(k, &column_view(k)->out, vec);
 }
 
 /* ---- results ---- */
@@ -81,26 +63,15 @@ static Ir slice_place(const Kernel *k, Ir slice, Ir at) {
     return ir_add(cg, ir_mul(cg, ir_cast(cg, IR_I64, slice), k->walk.results), at);
 }
 
-static ThreadMap column_map(const Kernel *k) {
-    const Cg *cg = k->cg;
-    TeExtent rows = rows_of(k);
-    Ir all = cg_extent(cg, &rows);
-    return (ThreadMap){.group = column_group(k),
-                       .held = MONOID_HELD,
-                       .items = k->at.vec,
-                       .lane = column_any(k),
-                       .count = IR_I32,
-                       .threads = k->task->r->lanes,
-                       .block = k->l->launch.block[0],
-                       .total = all,
-                       .live = rows.expr ? ir_binary(cg, IR_GT, all, ir_int(cg, 0)) : NULL,
-                       .partials = k->task->r->split * column_view(k)->out.extent,
-                       .n_partial = ir_int(cg, k->task->r->split),
-                       .rank = k->walk.lane,
-                       .under_way = RPROG_PARTIAL_VECTORS};
-}
-
 /* ---- row groups ---- */
+
+/* Has the thread results?  */
+static Ir has_results(const Kernel *k) {
+    const Cg *cg = k->cg;
+    Ir first = ir_binary(cg, IR_EQ, k->walk.row, ir_int(cg, 0));
+    return ir_both(cg, column_groups(k) > 1 ? first : NULL,
+                   ir_lt(cg, k->walk.at, k->walk.results));
+}
 
 /* Rows of the block that n neighbouring groups have, of which the first is number `first`.  */
 static Ir rows_of_groups(const Kernel *k, Ir first, int n) {
@@ -118,60 +89,58 @@ static Ir warp_place(const Kernel *k, Ir number) {
 }
 
 /* The first of the warps that have the same columns adds the results that all others leave.  */
-static void meet_warps(Kernel *k, const Partials *p, Ir warp, int lanes) {
-    const ReduceArrays part = reduce_block;
-    Cg *cg = k->cg;
-    int items = k->task->r->thread.extent[AX_M];
-    Ir row = k->walk.row, u = k->walk.u, leads = NULL;
-    if (lanes > 1)
-        leads = ir_binary(cg, IR_EQ, ir_rem(cg, row, ir_int(cg, lanes)), ir_int(cg, 0));
-    reduce_rooms(cg, p, k->l->layout, kernel_smem(k, 128));
-    reduce_put(cg, p, items, ir_both(cg, ir_binary(cg, IR_GT, warp, ir_int(cg, 0)), leads), part,
-               warp_place(k, ir_add_n(cg, warp, -1)));
-    ir_sync(cg, IR_SYNC_BLOCK, NULL);
-    ir_if(cg, ir_binary(cg, IR_EQ, row, ir_int(cg, 0)));
-    Ir first = ir_mul_n(cg, ir_add_n(cg, u, 1), lanes);
-    reduce_gather(cg, p, items,
-                  &(ReducePartial){part, rows_of_groups(k, first, lanes), warp_place(k, u)},
-                  (ReduceRange){u, ir_int(cg, 0), ir_int(cg, rprog_column_copies(k->task->r)), 1,
-                                rprog_column_under_way(k->task->r), NULL});
-    ir_close(cg);
+static Meeting meeting(const Kernel *k, int lanes) {
+    const Cg *cg = k->cg;
+    const RProg *r = k->task->r;
+    Ir warp = k->walk.number, row = k->walk.row, u = k->walk.u, zero = ir_int(cg, 0), leads = NULL;
+    if (rprog_column_copies(r) == 0) return (Meeting){0};
+    if (lanes > 1) leads = ir_binary(cg, IR_EQ, ir_rem(cg, row, ir_int(cg, lanes)), zero);
+    return (Meeting){.parts = rprog_column_copies(r),
+                     .leaves = ir_both(cg, ir_binary(cg, IR_GT, warp, zero), leads),
+                     .at = warp_place(k, ir_add_n(cg, warp, -1)),
+                     .needs = ir_binary(cg, IR_EQ, row, zero),
+                     .part = u,
+                     .from = warp_place(k, u),
+                     .elements = rows_of_groups(k, ir_mul_n(cg, ir_add_n(cg, u, 1), lanes), lanes),
+                     .under_way = rprog_column_under_way(r),
+                     .take = {{.into = MONOID_HELD, .end = ir_int(cg, rprog_column_copies(r))}},
+                     .n_take = 1};
 }
 
 /* Row groups meet: those of a warp by shuffles, warps through shared memory.  The first group has
  * the results then.  */
-static void column_meet(Kernel *k, const Node *n) {
-    (void)n;
-    Cg *cg = k->cg;
+static void map_groups(const Kernel *k, ThreadMap *m) {
     int lanes = rprog_column_lanes(k->task->r);
-    ThreadMap m = column_map(k);
-    Partials p = reduction_partials(k, &m, 0);
-    Ir warp = k->walk.row;
-    if (lanes > 1) warp = ir_let_as(cg, IR_I32, "warp", ir_div(cg, warp, ir_int(cg, lanes)));
-    Ir rows = rows_of_groups(k, ir_mul_n(cg, warp, lanes), lanes);
-    m.threads = 1;
-    m.lanes = WARP - WARP / lanes;
-    reduction_meet(k, &m, &p, rows);
-    if (lanes > 1 && monoid_counts(&p)) ir_set(cg, monoid_counted(cg, MONOID_SEEN, p.count), rows);
-    if (rprog_column_copies(k->task->r) > 0) meet_warps(k, &p, warp, lanes);
+    if (column_groups(k) == 1) return;
+    m->lanes = WARP - WARP / lanes;
+    m->seen = rows_of_groups(k, ir_mul_n(k->cg, k->walk.number, lanes), lanes);
+    m->meeting = meeting(k, lanes);
 }
 
-/* Has the thread results?  */
-static Ir has_results(const Kernel *k) {
+static ThreadMap column_map(const Kernel *k, const Node *n) {
+    (void)n;
+    bool sums = k->l->kind == KERNEL_COLUMN_SUMS;
     const Cg *cg = k->cg;
-    Ir first = ir_binary(cg, IR_EQ, k->walk.row, ir_int(cg, 0));
-    return ir_both(cg, column_groups(k) > 1 ? first : NULL,
-                   ir_lt(cg, k->walk.at, k->walk.results));
-}
-
-static void column_partial(Kernel *k) {
-    ThreadMap m = column_map(k);
-    Partials p = reduction_partials(k, &m, 0);
-    m.own = slice_place(k, ir_block(k->cg, 1), k->walk.at);
-    ir_note(k->cg, "partial: results of this slice to the workspace");
-    ir_if(k->cg, has_results(k));
-    reduction_leave(k, &m, &p);
-    ir_close(k->cg);
+    TeExtent rows = rows_of(k);
+    Ir all = cg_extent(cg, &rows);
+    ThreadMap m = {.group = column_group(k),
+                   .held = MONOID_HELD,
+                   .items = k->at.vec,
+                   .lane = column_any(k),
+                   .count = IR_I32,
+                   .threads = sums ? k->task->r->lanes : 1,
+                   .block = k->l->launch.block[0],
+                   .seen = all,
+                   .live = rows.expr ? ir_binary(cg, IR_GT, all, ir_int(cg, 0)) : NULL,
+                   .partials = k->task->r->split * column_view(k)->out.extent,
+                   .n_partial = ir_int(cg, k->task->r->split),
+                   .rank = k->walk.lane,
+                   .under_way = RPROG_PARTIAL_VECTORS};
+    if (sums) return m;
+    m.own = slice_place(k, ir_block(cg, 1), k->walk.at);
+    m.only = has_results(k);
+    map_groups(k, &m);
+    return m;
 }
 
 /* The outputs begin with the root's results.  */
@@ -181,11 +150,10 @@ static void take_results(Kernel *k) {
 }
 
 static void column_elements(Kernel *k, const Node *n) {
-    (void)n;
     ir_note(k->cg, "elements: %d columns of the thread", k->at.vec);
     ir_if(k->cg, has_results(k));
     k->at.open = 1;
-    ThreadMap m = column_map(k);
+    ThreadMap m = column_map(k, n);
     Partials p = reduction_partials(k, &m, 0);
     reduction_settle(k, &m, &p);
     take_results(k);
@@ -194,10 +162,9 @@ static void column_elements(Kernel *k, const Node *n) {
 /* ---- the adding kernel ---- */
 
 static void column_sums_elements(Kernel *k, const Node *n) {
-    (void)n;
     Cg *cg = k->cg;
     ir_note(cg, "elements: %d at a time", k->task->vec);
-    ThreadMap m = column_map(k);
+    ThreadMap m = column_map(k, n);
     Partials p = reduction_partials(k, &m, 0);
     total(k);
     reduction_left(k, &m, &p);
@@ -206,19 +173,19 @@ static void column_sums_elements(Kernel *k, const Node *n) {
         k->walk.lane = ir_let_as(cg, IR_I32, "lane",
                                  ir_rem(cg, ir_thread(cg), ir_number(cg, IR_U32, lanes)));
     reduction_open_results(k, &m, reduction_base(k));
-    start_elements(k, k->task->vec);
+    reduction_place_elements(k, &column_view(k)->out, k->task->vec);
 }
 
 /* Of lanes that share results the first one goes on.  */
 static void column_sums_gather(Kernel *k) {
     Cg *cg = k->cg;
     TeExtent rows = rows_of(k), slice = slice_of(k);
-    ThreadMap m = column_map(k);
+    ThreadMap m = column_map(k, NULL);
     Partials p = reduction_partials(k, &m, 0);
     ir_note(cg, m.threads > 1 ? "gather: the slices by the lanes of a warp"
                               : "gather: the slices in order");
     bool counts = monoid_counts(&p);
-    k->walk.length = m.total;
+    k->walk.length = m.seen;
     if (rows.expr && counts) {
         k->walk.length = size_named(cg, "K", IR_I32, rows);
         k->walk.piece = size_named(cg, "slice", IR_I32, slice);
@@ -236,9 +203,8 @@ static void column_sums_gather(Kernel *k) {
 const KernelRow kernel_column = {
     .place = column_place,
     .fold = column_fold,
-    .meet = column_meet,
+    .map = column_map,
     .elements = column_elements,
-    .partial = column_partial,
 };
 const KernelRow kernel_column_sums = {
     .elements = column_sums_elements,

@@ -168,6 +168,13 @@ static void place_steps(Kernel *k) {
     }
 }
 
+/* Where warps of a row meet in the passes of the kernel.  */
+static void place_meetings(Kernel *k) {
+    int last = k->task->r->split > 1 ? k->l->pass : facts(k)->group->n_pass - 1;
+    if (rprog_row_threads(k->task->r) <= WARP) return;
+    for (int pass = 0; pass <= last; pass++) reduction_rooms(k, facts(k)->group, pass);
+}
+
 void row_place(Kernel *k, const Node *n) {
     bool stores = n->to;
     k->row = ARENA_NEW(k->cg->arena, RowAt);
@@ -179,6 +186,7 @@ void row_place(Kernel *k, const Node *n) {
     body(k);
     for (int i = frame->n_left; i < frame->n_index; i++) k->at.index[i] = ir_int(k->cg, 0);
     place_steps(k);
+    place_meetings(k);
     row_known(k, -1, stores);
     ir_simple(k->cg, IR_STMT_BLANK);
 }

@@ -7,6 +7,7 @@
  * row another would be.   */
 #ifndef ROLLER_CODEGEN_SKELETON_ROW_H
 #define ROLLER_CODEGEN_SKELETON_ROW_H
+#include "codegen/elements/reduction.h"
 #include "codegen/skeleton/skeleton.h"
 
 /* Of a kernel over rows, by the number of a source or a kept value: of a row, and of its ends.  */
@@ -61,8 +62,6 @@ bool row_makes(const Kernel *k, int tensor, int pass);
 Ir row_leads(const Kernel *k);            /* the thread that leaves what its row comes to */
 /* What rows are known by behind pass `pass` (-1: before all).  */
 void row_known(Kernel *k, int pass, bool stores);
-void row_meet(Kernel *k, const Node *n);  /* the threads of a row */
+ThreadMap row_map(const Kernel *k, const Node *n);
 void row_finish(Kernel *k, const Node *n);
-void row_leave(Kernel *k, const Node *n); /* values of a slice to the workspace */
-void row_combine(Kernel *k, const Node *n);
 #endif

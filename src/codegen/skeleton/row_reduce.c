@@ -60,17 +60,20 @@ static Ir count_of_slice(const Kernel *k) {
     return and_ends(k, own, s);
 }
 
-static ThreadMap row_map(const Kernel *k) {
+/* Of a pass, in which slices meet (those before the kernel's), or threads of one.  */
+ThreadMap row_map(const Kernel *k, const Node *n) {
     const Cg *cg = k->cg;
     const Walk *w = &k->walk;
     int64_t split = k->task->r->split;
+    bool slices = split > 1 && n->from < k->l->pass;
     bool none = k->task->p->extent[AX_N] == 0 || row_columns(k).expr;
     return (ThreadMap){.group = facts(k)->group,
                        .held = MONOID_HELD,
                        .count = row_base(k),
                        .threads = rprog_row_threads(k->task->r),
                        .block = k->task->r->threads,
-                       .total = w->length,
+                       .seen = slices ? w->length : count_of_block(k),
+                       .meeting = meeting_of_neighbours(k, rprog_row_threads(k->task->r)),
                        .live = none ? ir_binary(cg, IR_GT, w->length, ir_int(cg, 0)) : NULL,
                        .partials = facts(k)->rows * split,
                        .first = ir_mul(cg, w->read, ir_number(cg, IR_I64, split)),
@@ -83,44 +86,11 @@ static ThreadMap row_map(const Kernel *k) {
                        .under_way = RPROG_PARTIALS};
 }
 
-/* What a pass reduces; where its warps meet, if they do.  */
-static Partials place_partials(const Kernel *k, const ThreadMap *m, int pass) {
-    Partials p = reduction_partials(k, m, pass);
-    if (m->threads > WARP) reduce_rooms(k->cg, &p, k->l->layout, k->var.smem);
-    return p;
-}
-
-void row_meet(Kernel *k, const Node *n) {
-    int pass = n->from;
-    ThreadMap m = row_map(k);
-    Partials p = place_partials(k, &m, pass);
-    reduction_meet(k, &m, &p, count_of_block(k));
-}
-
 void row_finish(Kernel *k, const Node *n) {
-    int pass = n->from;
-    ThreadMap m = row_map(k);
-    Partials p = reduction_partials(k, &m, pass);
-    reduction_settle(k, &m, &p);
-    row_known(k, pass, true);
-    ir_simple(k->cg, IR_STMT_BLANK);
-}
-
-void row_leave(Kernel *k, const Node *n) {
-    int pass = n->from;
-    ThreadMap m = row_map(k);
-    Partials p = reduction_partials(k, &m, pass);
-    reduction_leave(k, &m, &p);
-}
-
-void row_combine(Kernel *k, const Node *n) {
-    int pass = n->from;
     bool stores = n->to;
-    ThreadMap m = row_map(k);
-    Partials p = place_partials(k, &m, pass);
-    ir_note(k->cg, "combine: the slices of pass %d", pass);
-    reduction_left(k, &m, &p);
-    reduction_combine(k, &m, &p);
-    row_known(k, pass, stores);
+    ThreadMap m = row_map(k, n);
+    Partials p = reduction_partials(k, &m, n->from);
+    reduction_settle(k, &m, &p);
+    row_known(k, n->from, stores);
     ir_simple(k->cg, IR_STMT_BLANK);
 }

@@ -447,8 +447,6 @@ const KernelRow kernel_row = {
     .rows = row_place,
     .copy = row_hold,
     .walk = row_walk,
-    .meet = row_meet,
+    .map = row_map,
     .finish = row_finish,
-    .leave = row_leave,
-    .combine = row_combine,
 };

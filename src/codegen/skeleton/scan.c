@@ -7,15 +7,6 @@
 
 static TeExtent walk_of(const Kernel *k) { return index_extent(k->cg->arena, &k->task->map, 1); }
 
-Partial scan_partial(const Kernel *k, MonoidVariable held, Ir lane) {
-    return monoid_pass(k->cg, k->task->p->group->columns, 0, held, lane).at[0];
-}
-
-void scan_copy(Kernel *k, const Partial *to, const Partial *from) {
-    ir_set(k->cg, to->value, from->value);
-    if (to->beside) ir_set(k->cg, to->beside, from->beside);
-}
-
 /* ---- place ---- */
 
 static void place_along_walk(Kernel *k) {
@@ -41,59 +32,32 @@ static void place_down(Kernel *k) {
     int across = rprog_threads_along(r, AX_M), vec = r->store_vec;
     ir_note(cg, "place: %d x %d results, %d groups of %d elements", across, vec,
             rprog_threads_along(r, AX_N), (int)r->thread.extent[AX_N]);
-    Ir all = ir_number(cg, IR_U32, across);
-    w->tid = ir_let_as(cg, IR_I32, "tid", ir_thread(cg));
-    w->col = ir_let_as(cg, IR_I32, "col", ir_mul_n(cg, ir_rem(cg, w->tid, all), vec));
-    w->row = ir_let_as(cg, IR_I32, "row", ir_div(cg, w->tid, all));
-    reduction_place(k, w->col);
+    reduction_place_across(k, across, vec);
     w->own = ir_let(cg, "own", ir_mul_n(cg, w->row, r->thread.extent[AX_N]));
-}
-
-static void place_slice(Kernel *k) {
-    Cg *cg = k->cg;
-    Walk *w = &k->walk;
-    const RProg *r = k->task->r;
-    w->first = ir_int(cg, 0);
-    w->end = w->length;
-    if (r->split <= 1) return;
-    Ir slice = size_value(cg, index_slice(cg->arena, &k->task->map, 1, r->split));
-    Ir first = ir_min(cg, ir_mul(cg, ir_cast(cg, IR_I64, ir_block(cg, 1)), slice),
-                      ir_cast(cg, IR_I64, w->length));
-    w->first = ir_let(cg, "first", ir_cast(cg, IR_I32, first));
-    w->end = ir_let(cg, "last", ir_min(cg, ir_add(cg, w->first, slice), w->length));
-}
-
-static void start_elements(Kernel *k) {
-    const ScanView *v = scan_view(k);
-    Elements *at = &k->at;
-    at->vec = k->task->r->store_vec;
-    at->n_order = at->n_vector = 0;
-    at->domain = v->down;
-    at->domain_wide = reduction_wide(k);
-    at->at = k->walk.at;
-    place_axis(k, 0, at->at, reduction_wide(k), at->index, at->wide);
-    if (!v->down) at->order[at->n_order++] = v->of.index;
-    for (int i = v->out.n - 1; i >= 0 && v->down; i--) {
-        if (v->out.digit[i].extent != 1) at->order[at->n_order++] = v->out.index[i];
-    }
 }
 
 static void scan_place(Kernel *k) {
     Cg *cg = k->cg;
+    const ScanView *v = scan_view(k);
     Walk *w = &k->walk;
     const RProg *r = k->task->r;
     w->length = size_named(cg, "N", IR_I32, walk_of(k));
     w->results = size_named(cg, "TOTAL", reduction_base(k),
                             index_extent(cg->arena, &k->task->map, 0));
-    (scan_view(k)->down ? place_down : place_along_walk)(k);
-    place_slice(k);
+    (v->down ? place_down : place_along_walk)(k);
+    reduction_place_slice(k);
     if (scan_carries(k->task->p, r)) w->base = ir_name(cg, ir_type(IR_I32), "base");
     else w->base = ir_constant(cg, "base", ir_int(cg, 0));
     if (k->l->layout->shared > 0) {
-        Partials p = monoid_pass(cg, k->task->p->group->columns, 0, MONOID_HELD, NULL);
-        reduce_rooms(cg, &p, k->l->layout, kernel_smem(k, 128));
+        kernel_smem(k, 128);
+        reduction_rooms(k, k->task->p->group->columns, 0);
     }
-    start_elements(k);
+    reduction_place_elements(k, &v->out, r->store_vec);
+    if (!v->down) {
+        k->at.domain = false;
+        k->at.order[0] = v->of.index;
+        k->at.n_order = 1;
+    }
     ir_simple(cg, IR_STMT_BLANK);
 }
 
@@ -213,6 +177,7 @@ static void map_down(const Kernel *k, ThreadMap *m) {
     m->items = vec;
     m->lane = k->at.v;
     m->own = ir_add(cg, ir_mul(cg, slice, w->results), w->at);
+    m->only = is_result(k);
     m->n_partial = ir_mul(cg, ir_cast(cg, IR_I32, ir_block(cg, 1)), ir_int(cg, groups));
     m->at = ir_add(cg, ir_mul(cg, ir_cast(cg, IR_I64, k->var.s), w->results), at);
 }
@@ -230,6 +195,7 @@ static void map_along(const Kernel *k, ThreadMap *m) {
     m->n_partial = ir_cast(cg, IR_I32, ir_block(cg, 1));
     m->at = k->var.s;
     m->rank = w->lane;
+    m->meeting = meeting_of_neighbours(k, m->threads);
 }
 
 static ThreadMap scan_map(const Kernel *k, MonoidVariable held) {
@@ -243,30 +209,10 @@ static ThreadMap scan_map(const Kernel *k, MonoidVariable held) {
     return m;
 }
 
-static void scan_meet_slice(Kernel *k, const Node *n) {
-    (void)n;
-    ThreadMap m = scan_map(k, MONOID_HELD);
-    Partials p = reduction_partials(k, &m, 0);
-    reduction_meet(k, &m, &p, NULL);
-}
-
-static void scan_leave(Kernel *k, const Node *n) {
-    (void)n;
-    ThreadMap m = scan_map(k, MONOID_HELD);
-    Partials p = reduction_partials(k, &m, 0);
-    if (m.items) ir_if(k->cg, is_result(k));
-    reduction_leave(k, &m, &p);
-    if (m.items) ir_close(k->cg);
-}
-
-static void scan_combine(Kernel *k, const Node *n) {
-    (void)n;
-    ThreadMap m = scan_map(k, MONOID_CARRY);
-    Partials p = reduction_partials(k, &m, 0);
-    ir_note(k->cg, "combine: the slices before this one");
-    reduction_left(k, &m, &p);
-    reduction_combine(k, &m, &p);
-    ir_simple(k->cg, IR_STMT_BLANK);
+/* Threads meet for the value of a slice, or (KERNEL_SCAN) with slices before the block's.  */
+static ThreadMap node_map(const Kernel *k, const Node *n) {
+    if (n->to == MEET_EACH) return scan_step_map(k);
+    return scan_map(k, k->l->kind == KERNEL_SCAN ? MONOID_CARRY : MONOID_HELD);
 }
 
 static void scan_clear(Kernel *k, const Node *n) {
@@ -281,14 +227,12 @@ const KernelRow kernel_scan = {
     .clear = scan_clear,
     .fold = scan_fold,
     .elements = scan_elements,
-    .meet = scan_meet_slice,
-    .leave = scan_leave,
-    .combine = scan_combine,
+    .map = node_map,
+    .finish = scan_finish,
 };
 const KernelRow kernel_scan_sums = {
     .place = scan_place,
     .clear = scan_clear,
     .fold = scan_fold,
-    .meet = scan_meet_slice,
-    .leave = scan_leave,
+    .map = node_map,
 };

@@ -8,6 +8,7 @@
  * first result in the block.  */
 #ifndef ROLLER_CODEGEN_SKELETON_SCAN_H
 #define ROLLER_CODEGEN_SKELETON_SCAN_H
+#include "codegen/elements/reduction.h"
 #include "codegen/skeleton/skeleton.h"
 
 static inline const ScanView *scan_view(const Kernel *k) { return &k->task->p->scan; }
@@ -21,8 +22,16 @@ static inline bool scan_carries(const Problem *p, const RProg *r) {
     return r->split > 1 || p->scan.extent > r->block.extent[AX_N];
 }
 /* The reduction, held as `held`.  */
-Partial scan_partial(const Kernel *k, MonoidVariable held, Ir lane);
-void scan_copy(Kernel *k, const Partial *to, const Partial *from);
+static inline Partial scan_partial(const Kernel *k, MonoidVariable held, Ir lane) {
+    return monoid_pass(k->cg, k->task->p->group->columns, 0, held, lane).at[0];
+}
+static inline void scan_copy(Kernel *k, const Partial *to, const Partial *from) {
+    ir_set(k->cg, to->value, from->value);
+    if (to->beside) ir_set(k->cg, to->beside, from->beside);
+}
+/* scan_meet.c: how threads meet behind a step; what comes before them joins its elements.  */
+ThreadMap scan_step_map(const Kernel *k);
+void scan_finish(Kernel *k, const Node *n);
 /* Results that a thread has beside each other, as arrays; 0: one.  */
 static inline int scan_items(const Kernel *k) {
     return scan_view(k)->down ? k->task->r->store_vec : 0;

@@ -66,34 +66,6 @@ static void meet_vectors(Kernel *k, int lanes) {
     ir_close(cg);
 }
 
-/* The warps of a result through shared memory: base what comes before a warp's.  */
-static void meet_warps(Kernel *k, const Partial *base, const Partial *carry, int warps) {
-    Cg *cg = k->cg;
-    const RowGroup *g = k->task->p->group->columns;
-    Partials run = monoid_pass(cg, g, 0, MONOID_RUN, NULL);
-    Partials every = monoid_pass(cg, g, 0, MONOID_ALL, NULL);
-    const Partial all = every.at[0];
-    Ir number = k->walk.number, tid = k->walk.tid, lane = k->walk.lane;
-    Ir warp = ir_div(cg, tid, ir_int(cg, WARP));
-    Ir first = ir_mul_n(cg, ir_div(cg, tid, ir_int(cg, warps * WARP)), warps);
-    Ir from = ir_add(cg, first, number);
-    ir_note(cg, "the warps of a result");
-    reduce_put(cg, &run, 0, ir_binary(cg, IR_EQ, number, ir_int(cg, 0)), reduce_block, warp);
-    ir_sync(cg, IR_SYNC_BLOCK, NULL);
-    monoid_declare(cg, &all, 0);
-    ir_if(cg, ir_lt(cg, number, ir_int(cg, warps)));
-    reduce_get(cg, &every, reduce_block, from);
-    ir_close(cg);
-    reduce_scan(cg, &all, warps, k->walk.u, 1, number);
-    Ir before = ir_add_n(cg, ir_div(cg, lane, ir_int(cg, WARP)), -1);
-    before = ir_max(cg, before, ir_int(cg, 0));
-    append_lane(k, base, &all, (IrOther){IR_LANE_NUMBER, before, WARP},
-                ir_binary(cg, IR_GE, lane, ir_int(cg, WARP)));
-    if (carry)
-        append_lane(k, carry, &all, (IrOther){IR_LANE_NUMBER, ir_int(cg, warps - 1), WARP},
-                    NULL);
-}
-
 /* acc[first + s * step] for s in 0..n-1, and what comes before them all.  */
 static void apply(Kernel *k, const Partial *before, Ir first, int step, int n) {
     Cg *cg = k->cg;
@@ -121,65 +93,51 @@ static void meet_along(Kernel *k, const Partial *carry) {
     Cg *cg = k->cg;
     int vec = k->task->r->store_vec, lanes = rprog_scan_lanes(k->task->p, k->task->r);
     int warps = rprog_scan_meets(k->task->p, k->task->r);
-    Partial base = scan_partial(k, MONOID_BEFORE, NULL), own = scan_partial(k, MONOID_OWN, NULL);
+    Partial base = scan_partial(k, MONOID_BEFORE, NULL), run = scan_partial(k, MONOID_RUN, NULL);
     Ir u = k->walk.u, s = k->var.s;
-    Partial run = scan_partial(k, MONOID_RUN, NULL), pre = held(k, MONOID_PRE, u);
     if (vec > 1) {
         Partial x = held(k, MONOID_HELD, element(k, vec, s));
         Partial last = held(k, MONOID_HELD, element(k, vec, ir_add_n(cg, s, -1)));
-        open_loop(k, k->walk.u, 0, scan_vectors(k));
-        open_loop(k, k->var.s, 1, vec);
+        open_loop(k, u, 0, scan_vectors(k));
+        open_loop(k, s, 1, vec);
         prepend(k, &x, &last);
         ir_close(cg);
         ir_close(cg);
     }
     meet_vectors(k, lanes);
     monoid_declare(cg, &base, 0);
-    if (carry) scan_copy(k, &base, carry);
-    if (warps > 1) meet_warps(k, &base, carry, warps);
-    else if (carry) append(k, carry, &run);
+    if (!carry) return;
+    scan_copy(k, &base, carry);
+    if (warps == 1) append(k, carry, &run);
+}
+
+/* The warps of a result, as those of a row do.  */
+static void map_along(const Kernel *k, Meeting *x) {
+    const Cg *cg = k->cg;
+    Ir warp = ir_int(cg, WARP);
+    *x = meeting_of_neighbours(k, rprog_threads_along(k->task->r, AX_N));
+    x->take[0].end = ir_div(cg, k->walk.lane, warp);
+    x->take[0].test = ir_binary(cg, IR_GE, k->walk.lane, warp);
+}
+
+static void finish_along(Kernel *k) {
+    Cg *cg = k->cg;
+    int vec = k->task->r->store_vec;
+    Partial base = scan_partial(k, MONOID_BEFORE, NULL), own = scan_partial(k, MONOID_OWN, NULL);
+    Partial pre = held(k, MONOID_PRE, k->walk.u);
     open_loop(k, k->walk.u, 0, scan_vectors(k));
     monoid_declare(cg, &own, 0);
     scan_copy(k, &own, &base);
     append(k, &own, &pre);
-    apply(k, &own, ir_mul_n(cg, u, vec), 1, vec);
+    apply(k, &own, ir_mul_n(cg, k->walk.u, vec), 1, vec);
     ir_close(cg);
 }
 
 /* ---- down ---- */
 
-/* The groups of a block through shared memory.  */
-static void meet_groups(Kernel *k, int groups, bool carries) {
-    Cg *cg = k->cg;
-    const RowGroup *g = k->task->p->group->columns;
-    int vec = k->task->r->store_vec, wide = k->task->r->block.extent[AX_M];
-    int end = (scan_vectors(k) - 1) * vec;
-    Partials last = monoid_pass(cg, g, 0, MONOID_HELD, k->at.v);
-    Partials base = monoid_pass(cg, g, 0, MONOID_BEFORE, k->at.v);
-    Partials carry = monoid_pass(cg, g, 0, MONOID_CARRY, k->at.v);
-    Ir group = k->var.g, row = k->walk.row, col = k->walk.col;
-    ReducePartial part = {reduce_block, NULL, ir_add(cg, ir_mul_n(cg, group, wide), col)};
-    if (end > 0) {
-        Partial *x = &last.at[0];
-        x->array = ir_add(cg, x->array, ir_int(cg, end));
-        if (x->beside) x->beside_array = ir_add(cg, x->beside_array, ir_int(cg, end));
-    }
-    ir_note(cg, "the groups of the block");
-    reduce_put(cg, &last, vec, NULL, reduce_block, ir_add(cg, ir_mul_n(cg, row, wide), col));
-    ir_sync(cg, IR_SYNC_BLOCK, NULL);
-    ir_for_of(cg, k->var.g, ir_int(cg, 0), row, 1, 1);
-    reduce_partial(cg, &base, vec, &part);
-    ir_close(cg);
-    if (!carries) return;
-    ir_count_of(cg, k->var.g, groups, 1);
-    reduce_partial(cg, &carry, vec, &part);
-    ir_close(cg);
-}
-
 static void meet_down(Kernel *k, bool carries) {
     Cg *cg = k->cg;
     int vec = k->task->r->store_vec, deep = scan_vectors(k);
-    int groups = rprog_threads_along(k->task->r, AX_N);
     Ir v = k->at.v, less = ir_add_n(cg, k->walk.u, -1);
     Partial base = held(k, MONOID_BEFORE, v), carry = held(k, MONOID_CARRY, v);
     Partial x = held(k, MONOID_HELD, element(k, vec, v));
@@ -193,22 +151,66 @@ static void meet_down(Kernel *k, bool carries) {
         ir_close(cg);
     }
     monoid_declare(cg, &base, vec);
-    if (carries) {
-        open_loop(k, k->at.v, 0, vec);
-        scan_copy(k, &base, &carry);
-        if (groups == 1) append(k, &carry, &end);
-        ir_close(cg);
-    }
-    if (groups > 1) meet_groups(k, groups, carries);
+    if (!carries) return;
     open_loop(k, k->at.v, 0, vec);
-    apply(k, &base, v, vec, deep);
+    scan_copy(k, &base, &carry);
+    if (rprog_threads_along(k->task->r, AX_N) == 1) append(k, &carry, &end);
     ir_close(cg);
 }
+
+/* The groups of the block: each leaves what its last elements have come to.  */
+static void map_down(const Kernel *k, ThreadMap *m) {
+    const Cg *cg = k->cg;
+    Meeting *x = &m->meeting;
+    Ir row = k->walk.row, col = k->walk.col;
+    int wide = k->task->r->block.extent[AX_M];
+    m->items = k->task->r->store_vec;
+    m->lane = k->at.v;
+    m->behind = (scan_vectors(k) - 1) * m->items;
+    x->at = ir_add(cg, ir_mul_n(cg, row, wide), col);
+    x->part = k->var.g;
+    x->from = ir_add(cg, ir_mul_n(cg, k->var.g, wide), col);
+    x->take[0].end = row;
+    x->under_way = 1;
+}
+
+static void finish_down(Kernel *k) {
+    int vec = k->task->r->store_vec;
+    Partial base = held(k, MONOID_BEFORE, k->at.v);
+    open_loop(k, k->at.v, 0, vec);
+    apply(k, &base, k->at.v, vec, scan_vectors(k));
+    ir_close(k->cg);
+}
+
+/* ---- both ---- */
 
 void scan_meet(Kernel *k) {
     bool carries = scan_carries(k->task->p, k->task->r);
     Partial carry = scan_partial(k, MONOID_CARRY, NULL);
     if (scan_view(k)->down) meet_down(k, carries);
     else meet_along(k, carries ? &carry : NULL);
+}
+
+ThreadMap scan_step_map(const Kernel *k) {
+    const Problem *p = k->task->p;
+    const RProg *r = k->task->r;
+    bool down = scan_view(k)->down;
+    ThreadMap m = {.group = p->group->columns, .held = down ? MONOID_HELD : MONOID_RUN,
+                   .count = IR_I32};
+    Meeting *x = &m.meeting;
+    if (down) map_down(k, &m);
+    else map_along(k, x);
+    x->parts = rprog_scan_meets(p, r);
+    x->take[0].into = MONOID_BEFORE;
+    x->take[1].into = MONOID_CARRY;
+    x->take[1].end = ir_int(k->cg, x->parts);
+    x->n_take = 1 + scan_carries(p, r);
+    return m;
+}
+
+void scan_finish(Kernel *k, const Node *n) {
+    (void)n;
+    if (scan_view(k)->down) finish_down(k);
+    else finish_along(k);
     ir_simple(k->cg, IR_STMT_BLANK);
 }

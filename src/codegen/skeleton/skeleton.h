@@ -2,7 +2,7 @@
  * ask for.  Blocks of `row` are row.h's.  */
 #ifndef ROLLER_CODEGEN_SKELETON_SKELETON_H
 #define ROLLER_CODEGEN_SKELETON_SKELETON_H
-#include "codegen/elements/elements.h"
+#include "codegen/elements/reduction.h"
 
 /* A kind of kernel: what its nodes become.  NULL: it has no such nodes.  */
 typedef struct {
@@ -14,13 +14,10 @@ typedef struct {
     void (*copy)(Kernel *k, const Node *n);
     void (*walk)(Kernel *k, const Node *n);       /* a pass over rows */
     void (*fold)(Kernel *k);
-    void (*meet)(Kernel *k, const Node *n);       /* the threads of a result */
+    ThreadMap (*map)(const Kernel *k, const Node *n);         /* how threads of a result meet */
     void (*finish)(Kernel *k, const Node *n);     /* values of rows */
-    void (*leave)(Kernel *k, const Node *n);      /* values of a slice to the workspace */
-    void (*combine)(Kernel *k, const Node *n);    /* those of all slices */
     void (*elements)(Kernel *k, const Node *n);   /* opens loops over elements */
     void (*gather)(Kernel *k);                    /* what slices left for them */
-    void (*partial)(Kernel *k);                   /* leaves it */
 } KernelRow;
 extern const KernelRow kernel_column, kernel_column_sums, kernel_scan, kernel_scan_sums,
     kernel_window, kernel_permute, kernel_stream, kernel_row;
