@@ -21,8 +21,8 @@ static int64_t raw_registers(const Problem *p, const Device *dev, const RProg *r
 /* What a thread needs that computes: beside its sums addresses, phases and places of outputs.
  * Where partial sums, or results whose columns are several indices, are stored beyond the last
  * column, the compiler keeps what it found of every pair of columns for the next row; of swapped
- * results, of which a thread has few columns of many rows, places of the rows; where rows are
- * collected in shared memory, places of the instructions beyond the first.  */
+ * results, of which a thread has few columns of many rows, places of the rows in each output; where
+ * rows are collected in shared memory, places of the instructions beyond the first.  */
 int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r) {
     /* Of compiled kernels.  */
     enum { OTHERS = WARPGROUP_OTHERS, COLUMNS = 4, SEGMENT = 8, PLACES = 8 };
@@ -42,7 +42,7 @@ int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r)
         sums += r->thread.extent[AX_N] / COLUMNS;
     Fragment f = rprog_results(dev, r);
     if (r->swapped && r->via == VIA_DIRECT && rprog_ragged(p, r, AX_N))
-        sums += fragment_slots(&f, FRAG_ROW);
+        sums += p->n_stored * fragment_slots(&f, FRAG_ROW);
     if (r->via == VIA_SHARED) sums += (tiles - 1) * PLACES;
     if (r->stats) sums += rprog_stats_registers(p, dev, r);
     return (OTHERS + sums + 7) / 8 * 8;

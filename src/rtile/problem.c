@@ -62,15 +62,13 @@ static void describe_outputs(const FusedAxis *along, int align, const bool *stor
     const KernelGroup *g = p->group;
     const TeStmt *root = &te->stmt[g->root];
     int64_t outputs = points_of(root);
-    bool found = false;
     p->out_vec = p->flat_vec = 0;
     p->stored_alone = NOT_ALONE;
     for (int which = -1; which < g->n_fused; which++) {
         int stmt = which < 0 ? g->root : g->fused[which];
         if (!stored[stmt]) continue;
         bool points = te->stmt[stmt].n_left == root->n_left;
-        p->stored_alone = found || !points ? NOT_ALONE : which;
-        found = true;
+        p->stored_alone = p->n_stored++ > 0 || !points ? NOT_ALONE : which;
         if (!points) {                                    /* a value for each row */
             p->out_bytes += points_of(&te->stmt[stmt]) *
                             te_dtype_bytes(te->tensor[te->stmt[stmt].tensor].dtype);

@@ -190,7 +190,7 @@ typedef struct Problem {
     /* of maps, bytes of sectors that are moved but not needed; the widest read's come on top */
     /* The only statement that is stored, at the points of the root: -1, the root, else a fused one;
      * NOT_ALONE: there is none, or several, or a value for each row.  */
-    int stored_alone;
+    int stored_alone, n_stored;           /* how many are */
     double gap_reads, gap_writes;
     MapReads map;
     double epilogue_ops;      /* arithmetic per output element behind the reduction */
