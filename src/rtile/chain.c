@@ -44,17 +44,17 @@ static void count_scores(const Te *te, const KernelGroup *g, const TeExpr *opera
     const TeExpr *power = g->chain->power;
     for (int i = 0; i < g->n_fused; i++) {
         const TeExpr *e = te->stmt[g->fused[i]].rhs;
-        if (g->chain->part[i] == CHAIN_SCORE) f->ops += expr_ops(e, NULL, NULL);
+        if (g->chain->part[i] == CHAIN_SCORE) f->ops += expr_ops(e);
         if (g->chain->part[i] != CHAIN_REDUCE) continue;
         f->values++;
         if (power && has_power(e->args[0], power)) f->power_ops += 1;
-        else f->ops += 1 + expr_ops(e->args[0], NULL, NULL);
+        else f->ops += 1 + expr_ops(e->args[0]);
     }
-    double rest = expr_ops(operand, power, NULL) - (operand->kind == TE_CAST);
+    double rest = expr_ops_without(operand, NULL, power, NULL) - (operand->kind == TE_CAST);
     if (!power) f->ops += rest;
     if (!power) return;
     f->powers = 1;
-    f->power_ops += rest + expr_ops(power->args[0], NULL, NULL);
+    f->power_ops += rest + expr_ops(power->args[0]);
 }
 
 static const Problem *chain_second(Arena *a, const Problem *p, const Contraction *con, int align) {

@@ -175,7 +175,17 @@ static bool is_periodic(const Counted *c, const TeExpr *e) {
     return e->kind >= TE_EQ && e->kind <= TE_OR;
 }
 
-static double count_ops(const Counted *c, const TeExpr *e) {
+/* Is it a sign, or a magnitude that is added or compared?  Instructions take these of reals as they
+ * read an operand.  `in`: what takes e.  */
+static bool is_modifier(const TeExpr *e, const TeExpr *in) {
+    if (!in || te_dtype_class(e->type) != TE_CLASS_REAL) return false;
+    bool call = in->kind == TE_CALL && (in->v.fn == TE_FN_MAX || in->v.fn == TE_FN_MIN);
+    bool adds = in->kind == TE_ADD || in->kind == TE_SUB || in->kind == TE_REDUCE || call;
+    if (e->kind == TE_NEG) return adds || in->kind == TE_MUL;
+    return e->kind == TE_CALL && e->v.fn == TE_FN_ABS && adds;
+}
+
+static double count_ops(const Counted *c, const TeExpr *e, const TeExpr *in) {
     enum { SUMMED_EXP = 2 };
     enum { PHILOX = 100 };    /* ten rounds: two products, eight others */
     enum { E2M1 = 5 };        /* two fields, joined, converted and multiplied */
@@ -185,13 +195,13 @@ static double count_ops(const Counted *c, const TeExpr *e) {
     case TE_INT: case TE_REAL: case TE_BOOLEAN: case TE_SIZE: case TE_INDEX: case TE_SCALAR:
         return 0;
     case TE_READ:
-        return e->other ? count_ops(c, e->other) : 0;
+        return e->other ? count_ops(c, e->other, e) : 0;
     case TE_SELECT:
         if (c->run == 1 || !is_periodic(c, e->args[0])) {
             n = 1;
             break;
         }
-        for (int i = 0; i < 2; i++) arm[i] = count_ops(c, e->args[1 + i]);
+        for (int i = 0; i < 2; i++) arm[i] = count_ops(c, e->args[1 + i], e);
         return arm[0] > arm[1] ? arm[0] : arm[1];
     case TE_DIV: case TE_MOD:
         n = is_shift(e) ? 1 : EXPR_CALL;
@@ -205,18 +215,21 @@ static double count_ops(const Counted *c, const TeExpr *e) {
     default:
         n = 1;
     }
-    for (int i = 0; i < e->n_args; i++) n += count_ops(c, e->args[i]);
+    if (is_modifier(e, in)) n = 0;
+    for (int i = 0; i < e->n_args; i++) n += count_ops(c, e->args[i], e);
     return n;
 }
 
-double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b) {
-    return count_ops(&(Counted){.stop = {stop_a, stop_b}, .run = 1}, e);
+double expr_ops(const TeExpr *e) { return count_ops(&(Counted){.run = 1}, e, NULL); }
+
+double expr_ops_without(const TeExpr *e, const TeExpr *in, const TeExpr *a, const TeExpr *b) {
+    return count_ops(&(Counted){.stop = {a, b}, .run = 1}, e, in);
 }
 
 double expr_ops_of(const TeExpr *e, bool summed) {
-    return count_ops(&(Counted){.run = 1, .summed = summed}, e);
+    return count_ops(&(Counted){.run = 1, .summed = summed}, e, NULL);
 }
 
 double expr_ops_in_run(const TeExpr *e, int index, int run) {
-    return count_ops(&(Counted){.index = index, .run = run}, e);
+    return count_ops(&(Counted){.index = index, .run = run}, e, NULL);
 }

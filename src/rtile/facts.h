@@ -117,8 +117,10 @@ void rows_values(const Te *te, RowFacts *f);
 uint64_t rows_bare(const RowFacts *f, int i, const TeExpr *read, uint64_t passes);
 /* Instructions of a call of a function, or of a division.  */
 enum { EXPR_CALL = 8 };
-/* Arithmetic of an expression, in instructions; `stop` and what is below it is not counted.  */
-double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b);
+/* Arithmetic of an expression, in instructions; of one that `in` takes (NULL: unknown), without a
+ * and b and what is below them.  */
+double expr_ops(const TeExpr *e);
+double expr_ops_without(const TeExpr *e, const TeExpr *in, const TeExpr *a, const TeExpr *b);
 /* The same in an op all of whose e^x are terms of sums (`summed`), which are cheaper, or not.  */
 double expr_ops_of(const TeExpr *e, bool summed);
 /* The same for each element of runs along an index that begin at multiples of `run`: of a selection

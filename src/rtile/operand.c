@@ -124,7 +124,7 @@ void operand_describe(const Operand *o, int side, int align, Problem *p) {
     op->bytes = op->elem;
     op->digits_mn = mn->n_digit;
     op->digits_k = k->n_digit;
-    op->ops = o->read ? 0 : expr_ops(o->expr, NULL, NULL);
+    op->ops = o->read ? 0 : expr_ops(o->expr);
     Access a;
     double bytes;
     if (o->read) a = o->access;

@@ -157,7 +157,7 @@ static void describe_epilogue(const bool *stored, Problem *p) {
         const TeStmt *s = &p->te->stmt[p->group->fused[i]];
         bool reduces = s->rhs->kind == TE_REDUCE && !p->group->stats;
         *(reduces ? &p->read_bytes : &p->epilogue_bytes) += unique_bytes(p, i);
-        *(reduces ? &p->body_ops : &p->epilogue_ops) += expr_ops(s->rhs, NULL, NULL) + 1;
+        *(reduces ? &p->body_ops : &p->epilogue_ops) += expr_ops(s->rhs) + 1;
         if (reduces) p->n_reads += new_reads(p, i);
     }
     if (p->column.n_sum > 1)
@@ -202,7 +202,7 @@ static void describe_stream(int align, const bool *stored, Problem *p) {
     double bytes;
     p->extent[AX_M] = domain.extent;
     p->extent[AX_K] = loop.extent;
-    p->body_ops = expr_ops(s->rhs, NULL, NULL);
+    p->body_ops = expr_ops(s->rhs);
     p->acc_bytes = te_dtype_bytes(s->rhs->type);
     *op = (ROperand){.vec_mn = 1, .vec_k = 1, .run_mn = 1, .run_k = 1, .bytes = 1, .elem = 1};
     p->op[1] = *op;
@@ -252,7 +252,8 @@ static void describe_contraction(int align, Problem *p) {
         if (p->op[side].made) operand_made(&c->operand[side], p);
         else operand_describe(&c->operand[side], side, align, p);
     }
-    p->body_ops = c->product ? 0 : expr_ops(c->body, c->operand[0].expr, c->operand[1].expr);
+    p->body_ops = c->product ? 0 : expr_ops_without(c->body, s->rhs, c->operand[0].expr,
+                                                      c->operand[1].expr);
 }
 
 /* A row group: M rows, N columns.  */

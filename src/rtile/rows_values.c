@@ -39,7 +39,7 @@ static bool reads_map(const Te *te, const RowGroup *g, const TeExpr *e) {
 static bool is_candidate(const Te *te, const RowGroup *g, int i, const TeExpr *e) {
     bool real = te_dtype_class(e->type) == TE_CLASS_REAL;
     return real && e->kind != TE_READ && e->kind != TE_REDUCE && moves(te, g, i, e) &&
-           !reads_map(te, g, e) && expr_ops(e, NULL, NULL) >= EXPR_CALL;
+           !reads_map(te, g, e) && expr_ops(e) >= EXPR_CALL;
 }
 
 static const TeExpr *find(const TeExpr *in, const TeExpr *e) {
@@ -53,7 +53,7 @@ static const TeExpr *find(const TeExpr *in, const TeExpr *e) {
 static bool describe(const Te *te, const RowFacts *f, int maker, const TeExpr *e, RowValue *out) {
     const RowGroup *g = f->group;
     uint64_t passes = 0;
-    *out = (RowValue){.maker = maker, .ops = expr_ops(e, NULL, NULL)};
+    *out = (RowValue){.maker = maker, .ops = expr_ops(e)};
     for (int i = 0; i < g->n; i++) {
         bool fast = statement(te, g, i)->fast == statement(te, g, maker)->fast;
         if (f->eval[i] == 0 || !fast || !same_indices(te, g, i, maker)) continue;

@@ -45,8 +45,8 @@ void rtile_scan(Problem *p, int align) {
     v->divisor = access_divisor(s, &walk, 0, 1);
     v->out_divisor = access_divisor(s, &v->out, 0, v->out.n);
     view_stores(p, v->down ? &v->out : &walk, align, &v->vec, &run);
-    v->term_ops = expr_ops(v->of.term, NULL, NULL) + 1;
-    if (v->of.factor) v->term_ops += expr_ops(v->of.factor, NULL, NULL) + 2;
+    v->term_ops = expr_ops(v->of.term) + 1;
+    if (v->of.factor) v->term_ops += expr_ops(v->of.factor) + 2;
     count_reads(p, align);
     /* Each term is met once.  */
     p->flops = (double)v->out.extent * (double)v->extent * v->term_ops;
