@@ -130,7 +130,7 @@ static void test_statements(void **state) {
         {"Y[] = p[0] & p[1] ? 1 : 0;", "type"},
         {"Y[] = p[0] -= 1;", "syntax"},
         {"Y[] = A[0]; Y = 1;", "syntax"},
-        {"Y[0] = 1;", "syntax"},
+        {"Y[0] = 1;", "rank"},
         {"Y[] = 1;;", "syntax"},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {

@@ -16,7 +16,7 @@ an expression, a plan or a profile that is refused, something that causes it, an
 ([te.md](../te.md#errors)). Names and numbers are those of the cause.
 """
 LONGEST = 100                 # of what is shown of a profile
-ABOUT = dict(lex="characters and numbers", syntax="grammar", name="names",
+ABOUT = dict(lex="characters and numbers", syntax="grammar", name="names", parts="parts of outputs",
              type="types, literals, stores", rank="number of subscripts",
              axis="indices on one side alone", extent="two extents for one index",
              range="ranges that cannot be found", bounds="reads that may leave their tensor",

@@ -40,7 +40,8 @@ typedef struct {
 } Symbols;
 
 void symbols_init(Symbols *s, Arena *a);                   /* with the reserved words */
-Symbol *symbol(Symbols *s, const char *name, size_t len);
+Symbol *symbol(Symbols *s, const char *name, size_t len);  /* a new one, if there is none */
+Symbol *symbol_find(const Symbols *s, const char *name, size_t len);     /* or NULL */
 
 /* -- tokens ------------------------------------------------------------------------------------ */
 /* Marks, longest first.  */
@@ -108,7 +109,7 @@ typedef struct AstRange AstRange;
 struct AstRange {
     Symbol *sym;
     uint32_t pos;
-    Ast *lo, *hi;             /* lo NULL: 0 */
+    const Ast *lo, *hi;       /* lo NULL: 0 */
     AstRange *next;
 };
 
@@ -121,12 +122,23 @@ struct AstAnnot {
     AstAnnot *next;
 };
 
+/* Of an output that is assigned in parts (parts.c).  */
+typedef struct {
+    const Symbol *of;         /* the output */
+    int along;                /* the dimension in which its parts follow each other */
+    Symbol *index;            /* of this part; NULL: it is a single place */
+    const Ast *at, *end;      /* where it begins, and the next one, or the output ends */
+    bool first, inferred;     /* its index has the range that follows */
+} AstPart;
+
 typedef struct AstStmt AstStmt;
 struct AstStmt {
     bool let;
     Symbol *sym;              /* tensor, or the size of a let */
     uint32_t pos, asg_pos;
-    NameList *left;
+    NameList *left;           /* sym NULL: a place (below) */
+    Ast *place;               /* where a part of an output begins, as it is written; or NULL */
+    const AstPart *part;      /* NULL: it is none */
     int red;                  /* TeRedop of `op=`, -1 for `=` */
     Ast *rhs;
     AstRange *where;
@@ -225,6 +237,7 @@ typedef enum { BY_NOTHING, BY_WHERE, BY_OUTPUT, BY_EXTENT, BY_WINDOW, BY_READER 
 
 typedef struct {
     bool bad;                 /* an error was reported: spare the reader what follows from it */
+    const AstPart *part;
     uint32_t index_pos[TE_MAX_INDICES];   /* first occurrence */
     uint32_t right_pos[TE_MAX_INDICES];   /* first occurrence right of the assignment, or 0 */
     RangeBy by[TE_MAX_INDICES];
@@ -267,7 +280,12 @@ void extent_clamp(TeExtent *e);                            /* known not to be ne
 bool extent_of(Front *f, const Poly *p, TeExtent *out);
 
 /* op.c */
-bool op_check(Front *f, const AstItem *item, Te **out);
+bool op_check(Front *f, AstItem *item, Te **out);
+
+/* parts.c.  Statements that assign parts of an output become temporaries, with one that joins them.
+ * Once sizes are known: do the parts follow each other?  */
+bool parts_join(Front *f, AstItem *op);
+bool part_check(Op *op, const AstStmt *ast);
 
 /* names.c */
 /* "K = 64", "64", "M"  */

@@ -24,6 +24,7 @@ static const Idiom function_idioms[] = {
     {"square", "x * x"},
     {"fabs", "abs(x)"},
     {"where", "x > 0 ? x : y"},
+    {"not", "!(x > 0)"},
     {"clamp", "min(max(x, low), high)"},
     {"clip", "min(max(x, low), high)"},
 };
@@ -40,7 +41,7 @@ static const Idiom axis_idioms[] = {
     {"cumsum", "sum[r](r <= j ? X[i,r] : 0) where r in N"},
 };
 
-static const Idiom operator_idioms[] = {{"and", "&&"}, {"or", "||"}};
+static const Idiom operator_idioms[] = {{"and", "&&"}, {"or", "||"}, {"if", "condition ? x : y"}};
 
 static const char *find(const Idiom *row, size_t n, const char *name) {
     for (size_t i = 0; i < n; i++) {

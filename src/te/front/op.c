@@ -9,7 +9,6 @@ enum { FILE_LIMIT = 1 << 20 };
 static Op op_begin(Front *f, const AstItem *item) {
     Op op = {.f = f};
     Te *te = op.te = f->te = ARENA_NEW(f->arena, Te);
-    f->op++;
     te->name = item->sym->name;
     te->file = f->file;
     te->text = f->text;
@@ -148,16 +147,17 @@ static bool finish(Op *op, const AstItem *item) {
     return ok;
 }
 
-bool op_check(Front *f, const AstItem *item, Te **out) {
+bool op_check(Front *f, AstItem *item, Te **out) {
     int n_size = f->n_size, n_atom = f->polys.n_atom;
     Te *outer = f->te;
+    f->op++;
+    bool ok = parts_join(f, item);
     Op op = op_begin(f, item);
-    bool ok = true;
     if (item->sym->op_name)
         ok = complain(f, "name", item->pos, "op '%s' is declared twice", item->sym->name);
     item->sym->op_name = true;
     ok = args_check(&op, item) && ok;
-    ok = !item->bad && statements(&op, item) && ok;
+    ok = ok && !item->bad && statements(&op, item);
     ok = ok && finish(&op, item);
     f->n_size = n_size;
     f->polys.n_atom = n_atom;
@@ -207,11 +207,11 @@ static void defines_check(Front *f, const AstItem *items) {
 }
 
 /* `only`: the op that is checked; NULL: all are.  */
-static bool check_items(Front *f, const AstItem *items, const char *only, Te **te) {
+static bool check_items(Front *f, AstItem *items, const char *only, Te **te) {
     int n = 0;
     bool sizes = true, ok = true;
     defines_check(f, items);
-    for (const AstItem *i = items; i && !too_many_errors(f); i = i->next) {
+    for (AstItem *i = items; i && !too_many_errors(f); i = i->next) {
         if (i->kind == ITEM_PARAM)
             sizes = size_param(f, i) && sizes;
         else if (i->kind == ITEM_LET)
@@ -259,7 +259,7 @@ static Status parse_ops(Arena *a, Diag *d, const Asked *asked, Te ***out, int *n
                           "file of %zu bytes, the limit is 1 MiB", text.len);
     Front *f = front_new(a, d, text);
     if (asked->defines) f->define = *asked->defines;
-    const AstItem *items = parse_file(f, asked->only);
+    AstItem *items = parse_file(f, asked->only);
     if (!items) return ST_TE;
     *n_out = count_ops(items);
     *out = ARENA_ARRAY(a, Te *, *n_out);

@@ -191,6 +191,41 @@ static AstAnnot *annotation(Parser *p) {
     return a;
 }
 
+/* left = place {"," place}; place = NAME | expr, which says where a part of an output begins */
+static NameList *left_place(Parser *p, AstStmt *s) {
+    Parser before = *p;
+    NameList *n = ARENA_NEW(p->f->arena, NameList);
+    n->pos = p->tok.pos;
+    if (p->tok.kind == TOK_ID) {
+        n = parse_name(p, "an index");
+        if (p->failed || p->tok.kind == TOK_COMMA || p->tok.kind == TOK_RBRACKET) return n;
+        if (p->tok.kind == TOK_LBRACKET) {
+            parse_error(p, "syntax", p->tok.pos, "what is assigned has plain indices");
+            hint(p->f, "no statement scatters: sum what belongs to each element, "
+                       "V[j] = sum[i](I[i] == j ? X[i] : 0)");
+            return n;
+        }
+        *p = before;
+        n->sym = NULL;
+    }
+    if (s->place)
+        parse_error(p, "syntax", n->pos, "parts of an output follow each other in one dimension");
+    s->place = parse_expr(p);
+    return n;
+}
+
+static NameList *left(Parser *p, AstStmt *s) {
+    NameList *first = NULL, **tail = &first;
+    int n = 0;
+    do {
+        if (++n > TE_MAX_RANK)
+            parse_error(p, "limit", p->tok.pos, "more than %d dimensions", TE_MAX_RANK);
+        *tail = left_place(p, s);
+        tail = &(*tail)->next;
+    } while (accept(p, TOK_COMMA));
+    return first;
+}
+
 static AstStmt *stmt(Parser *p) {
     AstStmt *s = ARENA_NEW(p->f->arena, AstStmt);
     if (word(p, "let")) {
@@ -203,17 +238,7 @@ static AstStmt *stmt(Parser *p) {
     s->sym = name->sym;
     s->pos = name->pos;
     expect(p, TOK_LBRACKET);
-    if (p->tok.kind == TOK_INT) {
-        parse_error(p, "syntax", p->tok.pos, "what is assigned has an index for each dimension");
-        hint(p->f, "an element of its own is a condition on the right: i == 0 ? ... : ...");
-    }
-    if (p->tok.kind != TOK_RBRACKET)
-        s->left = parse_names(p, "an index", TE_MAX_RANK, "dimensions");
-    if (p->tok.kind == TOK_LBRACKET) {
-        parse_error(p, "syntax", p->tok.pos, "what is assigned has plain indices");
-        hint(p->f, "no statement scatters: sum what belongs to each element, "
-                   "V[j] = sum[i](I[i] == j ? X[i] : 0)");
-    }
+    if (p->tok.kind != TOK_RBRACKET) s->left = left(p, s);
     expect(p, TOK_RBRACKET);
     assignment(p, s);
     s->rhs = parse_expr(p);

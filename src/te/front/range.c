@@ -131,7 +131,11 @@ static void by_declaration(Op *op, int stmt) {
         else if (!from_0)
             info->bad = !complain(f, "range", info->index_pos[i],
                                   "index '%s' of a temporary must start at 0", x->name);
+        const AstPart *p = info->part;
         fix(op, stmt, i, BY_WHERE, &x->hi, t->name);
+        if (!p || !p->inferred || x->name != p->index->name) continue;
+        info->by[i] = BY_OUTPUT;
+        info->from[i] = p->of->name;
     }
 }
 

@@ -184,14 +184,15 @@ static TeExpr *right(Op *op, const AstStmt *ast, int t) {
     bool ok = to == TE_DTYPE_COUNT ? settle_alone(op, e) : settle(op, e, te_dtype_compute(to));
     if (!ok) return NULL;
     keep_storage(e);
-    if (to == TE_DTYPE_COUNT || store_check(op, e, leftmost(ast->rhs), to, ast->sym->name))
-        return e;
+    const char *name = ast->part ? ast->part->of->name : ast->sym->name;
+    if (to == TE_DTYPE_COUNT || store_check(op, e, leftmost(ast->rhs), to, name)) return e;
     return NULL;
 }
 
 void stmt_check(Op *op, const AstStmt *ast, int i) {
     TeStmt *s = op->cur = &op->te->stmt[i];
     op->info = &op->stmt[i];
+    op->info->part = ast->part;
     op->made = ast->sym;
     op->f->stmt++;
     s->accum = s->temp_type = TE_DTYPE_COUNT;
@@ -200,8 +201,9 @@ void stmt_check(Op *op, const AstStmt *ast, int i) {
     op->accumulates = ast->red >= 0;
     op->sums = false;
     int t = target(op, ast);
-    bool ok = t != -2;
-    ok = annotations(op, ast, t == -1) && ok;
+    bool ok = t != -2 && part_check(op, ast);
+    ok = annotations(op, ast, t == -1 && !ast->part) && ok;
+    if (ast->part) s->temp_type = op->te->tensor[ast->part->of->ref].dtype;
     ok = left(op, ast) && ok;
     if (t >= 0) ok = rank_check(op, ast, &op->te->tensor[t]) && ok;
     s->rhs = right(op, ast, t);

@@ -13,13 +13,21 @@ static const char *const reserved[] = {
 #undef X
 };
 
+static size_t bucket_of(const char *name, size_t len) {
+    return hash64(name, len, 0) % SYMBOL_BUCKETS;
+}
+
+Symbol *symbol_find(const Symbols *s, const char *name, size_t len) {
+    Symbol *y = s->bucket[bucket_of(name, len)];
+    while (y && !(y->len == len && memcmp(y->name, name, len) == 0)) y = y->chain;
+    return y;
+}
+
 Symbol *symbol(Symbols *s, const char *name, size_t len) {
-    Symbol **bucket = &s->bucket[hash64(name, len, 0) % SYMBOL_BUCKETS];
-    for (Symbol *y = *bucket; y; y = y->chain) {
-        if (y->len == len && memcmp(y->name, name, len) == 0) return y;
-    }
-    Symbol *y = ARENA_NEW(s->arena, Symbol);
+    Symbol **bucket = &s->bucket[bucket_of(name, len)], *y = symbol_find(s, name, len);
     TeDtype type;
+    if (y) return y;
+    y = ARENA_NEW(s->arena, Symbol);
     y->name = arena_strndup(s->arena, name, len);
     y->len = len;
     y->chain = *bucket;
