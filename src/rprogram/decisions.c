@@ -4,13 +4,13 @@
 #include <string.h>
 
 /* What the name of a whole strategy stood for, in earlier texts.  */
-static bool whole_decisions(Word name, uint8_t *taken) {
+static bool whole_decisions(Word name, TeDecided *taken) {
     enum { APART = 1 << TE_APART, STORED = 1 << TE_STORED, REPEATED = 1 << TE_REPEATED,
            TWO_STEP = 1 << TE_TWO_STEP, TILED = 1 << TE_TILED, JOINED = 1 << TE_JOINED,
            PHASED = 1 << TE_PHASED, PACKED = 1 << TE_PACKED };
     static const struct {
         const char *name;
-        uint8_t taken;
+        TeDecided taken;
     } whole[] = {{"usual", 0}, {"straight", APART}, {"apart", APART | STORED},
                  {"repeated", REPEATED}, {"staged", TWO_STEP}, {"tiled", TILED},
                  {"joined", JOINED}, {"phased", PHASED}, {"relaid", PHASED | PACKED}};
@@ -36,14 +36,14 @@ static void read_statement(DiagPlace *at, TeDecisions *out) {
     int site = site_of(reader_word(at));
     for (Word w = reader_word(at); w.len > 0 && site < TE_MAX_STMTS; w = reader_word(at)) {
         for (int d = 0; d < TE_DECISION_COUNT; d++)
-            if (reader_means(w, te_decision_name[d])) out->taken[site] |= (uint8_t)(1u << d);
+            if (reader_means(w, te_decision_name[d])) out->taken[site] |= (TeDecided)(1u << d);
     }
 }
 
 static void read_whole(DiagPlace *at, TeDecisions *out) {
-    uint8_t taken = 0;
+    TeDecided taken = 0;
     whole_decisions(reader_word(at), &taken);
-    memset(out->taken, taken, sizeof out->taken);
+    for (int i = 0; i < TE_MAX_STMTS; i++) out->taken[i] = taken;
 }
 
 /* `s4`: the number of a size; TE_MAX_SIZES: it is none.  */
@@ -97,7 +97,7 @@ static const TeDecisions *decisions_of(const Reader *r) {
 
 Status reader_decisions(Reader *r, Word head) {
     const TeDecisions *x = decisions_of(r);
-    uint8_t taken;
+    TeDecided taken;
     Word name = reader_word(&r->at);
     if (!whole_decisions(name, &taken))
         return reader_fail(r, name.pos, "unknown strategy '%.*s'", name);

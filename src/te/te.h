@@ -162,7 +162,8 @@ typedef struct {
     X(JOINED,   "joined")     /* rows of a product, or beside others, reduced in their kernel; a   \
                                * product of such rows, or of a product, made in theirs */          \
     X(PHASED,   "phased")     /* a sum of which each s-th term counts, phase by phase */           \
-    X(PACKED,   "packed")     /* a product of copies of what only narrow accesses can read */
+    X(PACKED,   "packed")     /* a product of copies of what only narrow accesses can read */      \
+    X(UNROLLED, "unrolled")   /* a sum of a few terms, written out */
 typedef enum {
 #define X(id, name) TE_##id,
     TE_DECISIONS(X)
@@ -201,6 +202,7 @@ extern const char *const te_decision_name[TE_DECISION_COUNT];
     X(SHARED)     /* reads of what an equal statement made */                                      \
     X(STEPS)      /* reductions in two steps */                                                    \
     X(PARTS)      /* deviations from the means of parts */                                         \
+    X(UNROLLED)   /* terms of sums that have a few */                                              \
     X(INLINED)    /* expressions of temporaries that they make */                                  \
     X(CHAINED)    /* a divisor of a whole sum of what divided its exponentials */                  \
     X(PHASES)     /* shorter sums, phase by phase */                                               \
@@ -213,12 +215,14 @@ typedef enum {
         TE_REWRITE_COUNT
 } TeRewrite;
 
-/* Bit d: decision d, per statement as TeStmt.site counts them.  */
+typedef uint16_t TeDecided;   /* bit d: decision d */
+
+/* Per statement as TeStmt.site counts them.  */
 typedef struct {
     int n;                                /* sites; this and what is below: set by te_normalize */
     const char *name[TE_MAX_STMTS];       /* of the tensor that the statement assigns */
-    uint8_t possible[TE_MAX_STMTS];       /* and access_groups: would make a difference */
-    uint8_t taken[TE_MAX_STMTS];          /* given; counts where it is possible */
+    TeDecided possible[TE_MAX_STMTS];     /* and access_groups: would make a difference */
+    TeDecided taken[TE_MAX_STMTS];        /* given; counts where it is possible */
     bool chains;              /* given: there are kernels for chains, so JOINED is possible there */
 } TeDecisions;
 static inline unsigned te_taken(const TeDecisions *x, int site) {

@@ -3,8 +3,6 @@
 #define ROLLER_TESTS_DECIDE_H
 #include "te/te.h"
 
-#include <string.h>
-
 enum {
     USUAL = 0,
 #define X(id, name) id = 1 << TE_##id,
@@ -17,7 +15,7 @@ enum {
 static inline TeDecisions *decide(Arena *a, unsigned taken) {
     TeDecisions *x = ARENA_NEW(a, TeDecisions);
     x->chains = (taken & CHAINS) != 0;
-    memset(x->taken, (int)taken, sizeof x->taken);
+    for (int i = 0; i < TE_MAX_STMTS; i++) x->taken[i] = (TeDecided)taken;
     return x;
 }
 

@@ -87,9 +87,10 @@ static bool warpgroups(const Device *dev, const RProg *r) {
 /* Any decisions; half of the time all rows of products join them, and products of these.  */
 static TeDecisions *some_decisions(Trip *t, Rng *rng) {
     TeDecisions *x = decide(t->arena, rng_below(rng, 2) ? JOINED | CHAINS : USUAL);
-    unsigned everywhere = 1u << rng_below(rng, TE_DECISION_COUNT), some = rng_below(rng, 256);
+    enum { ALL = 1 << TE_DECISION_COUNT };
+    unsigned everywhere = 1u << rng_below(rng, TE_DECISION_COUNT), some = rng_below(rng, ALL);
     for (int i = 0; i < TE_MAX_STMTS; i++)
-        x->taken[i] |= (uint8_t)(everywhere | (rng_below(rng, 256) & some));
+        x->taken[i] |= (TeDecided)(everywhere | (rng_below(rng, ALL) & some));
     return x;
 }
 

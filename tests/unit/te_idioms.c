@@ -128,6 +128,11 @@ static const char *const sentence[][3] = {
      "m[g] = $r[k](X[g/3,g%3,k]) where g in 6; Y[a,b] = m[a*3+b] - W[a*3+b];"},
     {"X: $t[4,3], W: $t[12]", "Y: $o[12]", "Y[i] = X[i/3,i%3] {+~*~/} W[{i~11-i}];"},
     {"X: $t[8]", "Y: $o[8]", "Y[i] = X[(2*i+{0~1})/{4~2}] + X[(4*i)/8];"},
+    {"X: $t[4,4], W: $t[9]", "Y: $o[4,6]",
+     "Y[i,j] = {X[i,j]~X[i,j] * W[i+j]} where j in $s; Y[i,$s+k] = $r[j](X[i,j] * "
+     "{W[j+k]~X[i,3-j]}); Y[i,5] = {W[i]~$r[k](X[i,k])};"},
+    {"X: $t[4,2,2], Z: $t[4,2,$s]", "Y: $o[4,2,$s]",
+     "Y[b,i,j] = {0~1~X[b,i,0]} + sum[k]({X[b,i,k] * Z[b,k,j]~X[b,k,i] - Z[b,k,j]})$p;"},
     {"X: $t[3,1,4]", "Y: $o[1,3]",
      "m[n,o] = $r[c](X[n,o,c]) where o in 1; Y[b,n] = m[n,b] {/~*~-} X[n,b,0];"},
     {"X: $t[4,1]", "Y: $o[4]", "Y[i] = {sum~max~prod~argmax}[k](X[i,k]) {+~*} {1~2.0};"},

@@ -266,6 +266,8 @@ static const struct {
      "u[i] = exp(D[i]) / (1.0 + D[i]); F[i,j] = H[i,j] * u[i];", REPEATED},
     {"a: f32[2048,2048], b: f32[2048,2048], c: f32[2048,2048]", "(g: f32[2048], h: f32[2048])",
      "v[i,j] = a[i,j] * b[i,j] + c[i,j]; g[i] = sum[j](v[i,j]); h[j] = sum[i](v[i,j]);", STORED},
+    {"J: f32[65536,4,4], j4: f32[65536,4,4]", "J4: f32[65536,4,4]",
+     "J4[o,p,q] += J[o,p,k] * j4[o,k,q];", UNROLLED},
     {"B: f16[16384,4096], x: f16[4096]", "y: f16[16384]", "y[o] += B[o,k] * x[k];", USUAL},
 };
 enum { PARTS = sizeof part / sizeof *part };

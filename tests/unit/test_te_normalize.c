@@ -61,6 +61,26 @@ static void strided_statistics_make_one_pass(void **state) {
                       "  Y[c] = sum[n](Y_sum[c,n]);\n");
 }
 
+/* Where it is decided so; what pads a sum, or accumulates in a type of its own, stays one.  */
+static void short_sums_are_written_out(void **state) {
+    (void)state;
+    normal_check_text(UNROLLED, "A: f32[9,2], B: f32[2,3]) -> C: f32[9,3]",
+                      "C[m,n] = max(sum[k](A[m,k] * B[k,n]), 0);",
+                      "  C[m,n] = max(A[m,0] * B[0,n] + A[m,1] * B[1,n], 0);\n");
+    normal_check_text(UNROLLED, "X: i64[6,2,2]) -> Y: i64[6]",
+                      "Y[i] = sum[j,k](X[i,j,k] * (j + 1));",
+                      "  Y[i] = X[i,0,0] + X[i,0,1] + X[i,1,0] * 2 + X[i,1,1] * 2;\n");
+    static const char *const stays[] = {
+        "X: f32[5,9]) -> Y: f32[5]", "Y[i] = sum[k](X[i,k]);", "  Y[i] = sum[k](X[i,k]);\n",
+        "X: f32[5], K: f32[3]) -> Y: f32[5]", "Y[i] = sum[k]((X[i+k-1] else 0) * K[k]);",
+        "  Y[i] = sum[k]((X[i+k-1] else 0) * K[k]);\n",
+        "X: f32[5,3]) -> Y: f64[5]", "Y[i] = sum[k](X[i,k]) @accum(f64);",
+        "  Y[i] = sum[k](X[i,k]) @accum(f64);\n",
+        "X: f32[5,3]) -> Y: f32[5]", "Y[i] = max[k](X[i,k]);", "  Y[i] = max[k](X[i,k]);\n"};
+    for (size_t i = 0; i < sizeof stays / sizeof *stays; i += 3)
+        normal_check_text(UNROLLED, stays[i], stays[i + 1], stays[i + 2]);
+}
+
 /* Of integers a part's mean is floored, of two types one of them is coarser; rules differ.  */
 static void statistics_of_integers_are_not_of_parts(void **state) {
     (void)state;
@@ -449,7 +469,8 @@ static void random_ops_keep_their_values(void **state) {
     for (uint64_t seed = 0; seed < 400; seed++) {
         Arena *a = arena_create(NULL);
         const char *type = seed % 2 ? "i32" : "f32";
-        unsigned some = seed / 2 % 256, one = 1u << seed / 2 % TE_DECISION_COUNT;
+        unsigned some = seed / 2 % (1u << TE_DECISION_COUNT);
+        unsigned one = 1u << seed / 2 % TE_DECISION_COUNT;
         normal_check(a, make_op(a, seed, type), seed % 2 ? one : some);
         arena_destroy(a);
     }
@@ -460,6 +481,7 @@ int main(void) {
         cmocka_unit_test(statistics_of_integers_are_not_of_parts),
         cmocka_unit_test(inner_reductions_become_temporaries),
         cmocka_unit_test(strided_reductions_go_in_steps),
+        cmocka_unit_test(short_sums_are_written_out),
         cmocka_unit_test(strided_statistics_make_one_pass),
         cmocka_unit_test(equal_reductions_are_computed_once),
         cmocka_unit_test(equal_statements_are_computed_once),

@@ -57,7 +57,7 @@ bool decide_as(Decider *x, const TeDecisions *taken, TeDecisions *seen, Tried *t
 static bool try_flip(Decider *x, const TeDecisions *from, int site, int d, TeDecisions *seen,
                      Tried *tried) {
     TeDecisions flipped = *seen = *from;
-    flipped.taken[site] ^= (uint8_t)(1u << d);
+    flipped.taken[site] ^= (TeDecided)(1u << d);
     return decide_as(x, &flipped, seen, tried);
 }
 
@@ -76,6 +76,6 @@ bool decide_one(Decider *x, int site, int d) {
 
 bool decide_pair(Decider *x, int one, int other, Tried *tried) {
     TeDecisions had = *decisions_of(&x->best), last;
-    had.taken[one / TE_DECISION_COUNT] ^= (uint8_t)(1u << one % TE_DECISION_COUNT);
+    had.taken[one / TE_DECISION_COUNT] ^= (TeDecided)(1u << one % TE_DECISION_COUNT);
     return try_flip(x, &had, other / TE_DECISION_COUNT, other % TE_DECISION_COUNT, &last, tried);
 }

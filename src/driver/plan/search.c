@@ -24,7 +24,7 @@ static void try_near(Search *x, int site) {
     ArenaMark mark = arena_mark(x->whole.plan.a);
     NearPart p;
     Question q = {.site = {site}, .n = 1};
-    uint8_t possible = search_decided(x)->possible[site];
+    TeDecided possible = search_decided(x)->possible[site];
     near_find(&x->near, &site, 1, &p);
     for (int e = 0; e < TE_DECISION_COUNT; e++)
         if (possible >> e & 1) tell_step(x, site, e);
@@ -44,7 +44,7 @@ static bool try_everywhere(Search *x, Answer *same, int e) {
     int places = 0, last = 0;
     for (int site = 0; site < taken.n; site++) {
         if (x->answer[site] != same || !(taken.possible[site] >> e & 1)) continue;
-        taken.taken[site] ^= (uint8_t)(1u << e);
+        taken.taken[site] ^= (TeDecided)(1u << e);
         last = site;
         places++;
     }

@@ -19,14 +19,14 @@ typedef struct {
 
 typedef struct {
     int stmt;                 /* of the part */
-    uint8_t bits;
+    TeDecided bits;
 } Flip;
 
 /* What came of it in a part.  */
 typedef struct Answer {
     TextKey key;              /* of the part */
     Question question;        /* in numbers of the part */
-    uint8_t apart;            /* decisions that the part does not show as the whole does */
+    TeDecided apart;          /* decisions that the part does not show as the whole does */
     Tried tried[TE_DECISION_COUNT];       /* those of the one site; tried[0] is that of two */
     Flip *flip;
     Tried everywhere[TE_DECISION_COUNT];  /* what is no gain, in all places of the whole at once */

@@ -62,7 +62,7 @@ static bool keep_gain(Decider *part, const Parting *was, Answer *out) {
     if (!are_present(out->gone, out->n_gone)) return false;
     out->flip = ARENA_ARRAY(a, Flip, from->n);
     for (int i = 0; i < from->n; i++) {
-        uint8_t bits = from->taken[i] ^ to->taken[i];
+        TeDecided bits = from->taken[i] ^ to->taken[i];
         if (bits) out->flip[out->n_flip++] = (Flip){i, bits};
     }
     parting_price(&part->plan, &quiet, was, &part->best, INFINITY, &had);
@@ -79,7 +79,7 @@ static bool answer_one(Decider *part, int e, Answer *out) {
     bool gain = decide_one(part, site, e);
     if (gain && keep_gain(part, &was, out)) return true;
     part->best = was;
-    if (gain || !are_present(tried->gone, tried->n)) out->apart |= (uint8_t)(1u << e);
+    if (gain || !are_present(tried->gone, tried->n)) out->apart |= (TeDecided)(1u << e);
     else out->tried[e] = *tried;
     return false;
 }
@@ -99,7 +99,7 @@ static bool open_part(Search *x, const NearPart *p, const TeDecisions *taken, co
     return parting_open(&plan, &quiet, taken, &part->parting) == ST_OK;
 }
 
-static void answer(Search *x, const NearPart *p, const TeDecisions *taken, uint8_t possible,
+static void answer(Search *x, const NearPart *p, const TeDecisions *taken, TeDecided possible,
                    Answer *out) {
     const Question *q = &out->question;
     Decider part = {.plan = x->whole.plan,
@@ -107,10 +107,10 @@ static void answer(Search *x, const NearPart *p, const TeDecisions *taken, uint8
     bool gain = !open_part(x, p, taken, &out->key);
     part.plan.op = p->op;
     part.best = x->part.parting;
-    uint8_t here = gain ? 0 : decisions_of(&part.best)->possible[q->site[0]];
+    TeDecided here = gain ? 0 : decisions_of(&part.best)->possible[q->site[0]];
     Parting was = part.best;
     if (q->n == 1) {
-        out->apart = (uint8_t)(possible & ~here);
+        out->apart = (TeDecided)(possible & ~here);
         for (int e = 0; e < TE_DECISION_COUNT && !gain; e++)
             gain = (possible & here) >> e & 1 && answer_one(&part, e, out);
     } else if (!gain) {

@@ -311,5 +311,5 @@ void access_group_texts(Arena *a, const Te *te, const KernelGroup *groups, int n
                         const char **text);
 /* The same of the statements of a part, each with a mark: parts that have the same text come out
  * the same by the same decisions.  */
-const char *access_part_text(Arena *a, const Te *te, const uint8_t *mark);
+const char *access_part_text(Arena *a, const Te *te, const TeDecided *mark);
 #endif

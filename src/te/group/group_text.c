@@ -286,7 +286,7 @@ void access_group_texts(Arena *a, const Te *te, const KernelGroup *groups, int n
     }
 }
 
-const char *access_part_text(Arena *a, const Te *te, const uint8_t *mark) {
+const char *access_part_text(Arena *a, const Te *te, const TeDecided *mark) {
     Nameless x;
     Buf out = buf_new(a);
     open_nameless(a, te, &x);

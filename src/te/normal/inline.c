@@ -130,24 +130,21 @@ static bool can_inline(const Norm *n, Groups *g, int made) {
     return total <= NODES && is_repeated(n, g, made);
 }
 
-/* The body with the subscripts of a read in place of the left indices.  */
-static TeExpr *instance(Arena *a, const TeExpr *body, TeExpr *const *subscript) {
-    if (body->kind == TE_INDEX)
-        return te_expr_copy(a, subscript[body->v.ref]);
-    TeExpr *e = ARENA_NEW(a, TeExpr);
-    *e = *body;
-    e->reads = NULL;
-    e->n_reads = 0;
-    e->args = ARENA_ARRAY(a, TeExpr *, body->n_args);
-    for (int i = 0; i < body->n_args; i++)
-        e->args[i] = instance(a, body->args[i], subscript);
-    e->other = body->other ? instance(a, body->other, subscript) : NULL;
-    return e;
+TeExpr *normalize_at(Arena *a, const TeExpr *e, TeExpr *const *index) {
+    if (e->kind == TE_INDEX) return te_expr_copy(a, index[e->v.ref]);
+    TeExpr *at = ARENA_NEW(a, TeExpr);
+    *at = *e;
+    at->reads = NULL;
+    at->n_reads = 0;
+    at->args = ARENA_ARRAY(a, TeExpr *, e->n_args);
+    for (int i = 0; i < e->n_args; i++) at->args[i] = normalize_at(a, e->args[i], index);
+    at->other = e->other ? normalize_at(a, e->other, index) : NULL;
+    return at;
 }
 
 TeExpr *normalize_instance(Norm *n, const TeStmt *m, const TeExpr *read) {
     TeDtype stored = n->te->tensor[m->tensor].dtype;
-    TeExpr *body = instance(n->a, m->rhs, read->args);
+    TeExpr *body = normalize_at(n->a, m->rhs, read->args);
     bool keeps = body->kind == TE_READ && n->te->tensor[body->v.ref].dtype == stored &&
                  (!body->other || (te_dtype_zero(stored) && te_is_zero(body->other)));
     if (body->kind == TE_READ && !te_always_inside(read)) {

@@ -159,6 +159,7 @@ Te *te_decided(Arena *a, const TeCanonical *c, const TeDecisions *decisions) {
     normalize_list_reads(n);
     normalize_two_step(n);
     normalize_share(n);
+    normalize_unroll(n);
     normalize_inline(n);
     normalize_canon(n);
     normalize_chain(n);

@@ -6,6 +6,8 @@
 /* Where it is decided so: reductions become reductions of ones over the indices that lie
  * contiguously.  */
 void normalize_two_step(Norm *n);
+/* Where it is decided so: sums of a few terms become these terms, added up.  */
+void normalize_unroll(Norm *n);
 /* Where it is decided so: copies operands of large products that allow only narrow accesses into
  * layouts that allow wide ones, and lets the products read the copies.  */
 void normalize_relaid(Norm *n);
@@ -15,6 +17,8 @@ void normalize_phase(Norm *n);
 /* Where it is decided so: sums of products with softmax or the like become second products of a
  * chain.  */
 void normalize_chain(Norm *n);
+/* e with index[i], an expression, in place of index i.  */
+TeExpr *normalize_at(Arena *a, const TeExpr *e, TeExpr *const *index);
 /* What a read of the tensor that statement m makes, a map, stands for.  */
 TeExpr *normalize_instance(Norm *n, const TeStmt *m, const TeExpr *read);
 /* Substitutes element-wise temporaries that are computed again rather than stored.  */

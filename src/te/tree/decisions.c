@@ -9,7 +9,7 @@ const char *const te_decision_name[TE_DECISION_COUNT] = {
 bool te_takes(const Te *te, const TeStmt *s, TeDecision d) {
     TeDecisions *x = te->decisions;
     if (!x) return false;
-    x->possible[s->site] |= (uint8_t)(1u << d);
+    x->possible[s->site] |= (TeDecided)(1u << d);
     return x->taken[s->site] >> d & 1;
 }
 
