@@ -3,10 +3,11 @@
  *     limits [--profile h200,a100,...] [--sets FOLDER|none] [--above RATIO] [FILE.te ...]
  *
  * Every op of the files, and of every operator and type of the workload sets the row in the middle,
- * with its predicted time, the limit (bytes of inputs and outputs at the rate of DRAM's bus,
- * arithmetic at the rate of the fastest unit, a launch), their ratio, and the cause: what limits
- * the kernel that takes longest, and what the time beyond the limit is.  The furthest come first;
- * --above leaves out what is nearer.  No GPU is needed: all times are predicted.
+ * with its predicted time, the limit (a launch, and behind it, side by side, bytes of inputs and
+ * outputs at the rate of DRAM's bus and arithmetic at the rate of the fastest unit), their ratio,
+ * and the cause: what limits the kernel that takes longest, and what the time beyond the limit is.
+ * The furthest come first; --above leaves out what is nearer.  No GPU is needed: all times are
+ * predicted.
  *
  * Exit 1: an op has no plan, or is predicted to take less than its limit.  */
 #include "base/file.h"
@@ -113,7 +114,13 @@ static bool run_set(Bench *b, Diag *d, const char *name) {
 
 /* ---- the table ---- */
 
-static double ratio(const Row *r) { return r->failure ? 0 : r->e.us / r->e.floor_us; }
+/* Nothing is read or computed before a launch has been made.  */
+static double limit_us(const Row *r) {
+    double memory = r->e.floor_dram_us, compute = r->e.floor_compute_us;
+    return r->e.floor_launch_us + (memory > compute ? memory : compute);
+}
+
+static double ratio(const Row *r) { return r->failure ? 0 : r->e.us / limit_us(r); }
 
 static int furthest_first(const void *x, const void *y) {
     double a = ratio(x), b = ratio(y);
@@ -131,7 +138,7 @@ static int print_rows(Bench *b, const char *profile) {
         far += ratio(r) > 1.5;
         if (r->failure) printf("| %s | FAILED: %s |\n", r->op, r->failure);
         else if (ratio(r) >= b->above || ratio(r) < 1)
-            printf("| %s | %.1f | %.1f | %.2f | %s, %s | %s |\n", r->op, r->e.us, r->e.floor_us,
+            printf("| %s | %.1f | %.1f | %.2f | %s, %s | %s |\n", r->op, r->e.us, limit_us(r),
                    ratio(r), r->e.skeleton, r->e.limiter, r->cause);
     }
     printf("\n%s: %d ops, %d above 1.5 times their limit, %d without a plan or below it\n\n",
