@@ -7,15 +7,14 @@
  * unit is busy for 2*BM*BN*BK / rate clocks; on random data wgmma reaches 87.9 % of the peak, which
  * the profile has as the clock that power leaves (clock.c): all else in the SM slows down with it.
  * A step has no tax of its own where the ring has two stages or more: its barrier is waited for
- * while the products of the step before are under way.  Filling
- * waits for one stage only, since each has its own barrier.  Sums of a step that join others (8-bit
- * floats) take one addition each: the step's first product reads no sums, so nothing is cleared.
- * They wait for the products, the next products for them: COMPUTE, per step: at least 2*BM*BN*BK /
- * rate / G + 4 * WM*WN/128 / issue, so that one warpgroup alone leaves the unit idle.  What a
- * copy by TMA takes beyond a load is not in it: 105 clk on H800, in L2 (369 against 264) as from
- * DRAM (750 against 645; HPMLL/NVIDIA-Hopper-Benchmark, tma_lat_random/h800_tma.txt,
- * h800_pcie.txt), 0.06 us of a kernel; nor the first read of a tensor map, for which nothing is
- * published.
+ * while the products of the step before are under way.  Filling waits for one stage only, since
+ * each has its own barrier.  Sums of a step that join others (8-bit floats) take one addition each:
+ * the step's first product reads no sums, so nothing is cleared. They wait for the products, the
+ * next products for them: COMPUTE, per step: at least 2*BM*BN*BK / rate / G + 4 * WM*WN/128 /
+ * issue, so that one warpgroup alone leaves the unit idle.  What a copy by TMA takes beyond a load
+ * is not in it: 105 clk on H800, in L2 (369 against 264) as from DRAM (750 against 645;
+ * HPMLL/NVIDIA-Hopper-Benchmark, tma_lat_random/h800_tma.txt, h800_pcie.txt), 0.06 us of a kernel;
+ * nor the first read of a tensor map, for which nothing is published.
  *
  * A row of a box is asked of L2 for itself, as 64 bytes at least: 16 of them were measured to take
  * as long (Neroued/ninfer, pull request 160), which is what columns of pixels with few channels

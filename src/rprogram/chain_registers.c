@@ -31,13 +31,20 @@ static int64_t sum_words(const Device *dev, const RProg *r) {
            count_along(&r->warp, &r->thread, AX_N) * rprog_unit_accumulators(dev, r);
 }
 
+/* Registers of a tile of b or V that is on its way to shared memory.  */
+static int64_t staged_words(const Problem *p, const RProg *r) {
+    const RLoad *l = &r->load[1];
+    return rprog_waits(l) ? (int64_t)rprog_chunks(r, 1).thread * hal_words(l->vec * p->op[1].bytes)
+                          : 0;
+}
+
 /* Registers: 18 + results of the second product + the larger of (where k is streamed, both being
- * behind that, the second one alone): results of the first, fragments
- * of b of a slice of k, and of a likewise or (kept) of all slices; the same results as operand,
- * fragments of V of a slice + for each row of a thread its reductions and a factor + 3 for each
- * load.  Fragments of slices count twice where they are fetched ahead.  The constants are those of
- * matrix units in `contract` (matrix_registers).  */
-static int64_t words(const Device *dev, const RProg *r, const ChainFacts *f, bool ahead,
+ * behind that, the second one alone): results of the first, fragments of b of a slice of k, and
+ * of a likewise or (kept) of all slices; the same results as operand, fragments of V of a slice;
+ * either with the other one's tile on its way + for each row of a thread its reductions and a
+ * factor + 3 for each load.  Fragments of slices count twice where they are fetched ahead.  The
+ * constants are those of matrix units in `contract` (matrix_registers).  */
+static int64_t words(const Problem *p, const Device *dev, const RProg *r, bool ahead,
                      bool streams) {
     enum { FIXED = 18, POINTER = 3 };
     RProg first = rprog_chain_product(dev, r, 0), second = rprog_chain_product(dev, r, 1);
@@ -47,19 +54,20 @@ static int64_t words(const Device *dev, const RProg *r, const ChainFacts *f, boo
     int64_t rows = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
                    (fragment_slots(&results, FRAG_ROW));
     int64_t kept = r->keep == KEEP_REGISTERS ? slices * a : 0;
-    int64_t scores = sums + times * (slice_words(dev, &first, 1) + (kept ? 0 : a));
+    int64_t scores = sums + times * (slice_words(dev, &first, 1) + (kept ? 0 : a)) +
+                     staged_words(p->next, &second);
     int64_t operand = slice_words(dev, &second, 0) *
                       count_along(&second.warp, &second.thread, AX_K);
-    int64_t values = operand + times * slice_words(dev, &second, 1);
+    int64_t values = operand + times * slice_words(dev, &second, 1) + staged_words(p, &first);
     if (streams) scores = 0;
     return FIXED + sum_words(dev, &second) + (scores > values ? scores : values) + kept +
-           rows * (f->values + 1) + RPROG_LOADED * POINTER;
+           rows * (p->chain->values + 1) + RPROG_LOADED * POINTER;
 }
 
 /* Where k is streamed, the first product as it is by itself.  */
 static int64_t needed(const Problem *p, const Device *dev, const RProg *r) {
     bool streams = rprog_chain_streams(p, r);
-    int64_t behind = words(dev, r, p->chain, !r->late, streams);
+    int64_t behind = words(p, dev, r, !r->late, streams);
     if (!streams) return behind;
     RProg first = rprog_chain_product(dev, r, 0);
     int64_t steps = contract_registers(p, dev, &first);
