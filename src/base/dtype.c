@@ -36,6 +36,7 @@ bool te_dtype_narrow(TeDtype t) {
 }
 bool te_dtype_unsigned(TeDtype t) { return t == TE_U8 || t == TE_F4E2M1X2; }
 TeDtype te_dtype_packed(TeDtype t) { return t == TE_F4E2M1X2 ? TE_F4E2M1 : TE_DTYPE_COUNT; }
+int te_dtype_values(TeDtype t) { return te_dtype_packed(t) == TE_DTYPE_COUNT ? 1 : 2; }
 bool te_dtype_zero(TeDtype t) { return t != TE_F8UE8M0; }
 
 static bool is(const char *name, const char *s, size_t len) {

@@ -50,6 +50,8 @@ bool te_dtype_narrow(TeDtype t);
 bool te_dtype_unsigned(TeDtype t);
 /* The type whose elements are packed two to one of `t`, or the count: it has none.  */
 TeDtype te_dtype_packed(TeDtype t);
+/* Numbers in an element: 2 of a packed type, else 1.  */
+int te_dtype_values(TeDtype t);
 /* Is a value of bytes 0 the number 0?  f8ue8m0 has none: its byte 0 is 2^-127.  */
 bool te_dtype_zero(TeDtype t);
 /* Accepts names and aliases ("half").  Returns false if it is no type.  */

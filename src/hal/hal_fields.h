@@ -144,7 +144,7 @@ typedef enum {
       "rows of the result of one instruction")                                                     \
     X(RANGE,  n,         "1",                     1,    4096, 1, "columns of the result")          \
     X(RANGE,  k,         "1",                     1,    4096, 1,                                   \
-      "products summed into each element")                                                         \
+      "elements along k: a product for each, or for both numbers of one of f4e2m1x2")              \
     X(DTYPE,  a,         "",                      0,    0,    1, "type of the first operand")      \
     X(DTYPE,  b,         "",                      0,    1,    1,                                   \
       "type of the second; \"none\": the unit does not multiply and add")                          \
@@ -153,7 +153,7 @@ typedef enum {
     X(DTYPE,  scale,     "",                      0,    1,    0,                                   \
       "type of the scales of both operands, one for scale_k neighbours along k")                   \
     X(COUNT,  scale_k,   "1",                     1,    4096, 0,                                   \
-      "products that share a scale; absent: it has no scales")                                     \
+      "elements along k that share a scale; absent: it has no scales")                             \
     X(FLAG,   tf32,      "",                      0,    0,    1,                                   \
       "f32 operands are rounded to 10 bits of fraction")                                           \
     X(FLAG,   a_reg,     "",                      0,    0,    1,                                   \

@@ -50,16 +50,17 @@ static bool exists(const char *name, int sm, char suffix) {
 }
 
 const char *hal_scaled_kind(const ComputeUnit *u) {
-    enum { WIDE = 64, LONG = 32 };        /* k of 4-bit operands; that share a scale */
     if (u->scale_k == 0) return NULL;
-    return u->k.from < WIDE ? "mxf8f6f4" : u->scale_k == LONG ? "mxf4" : "mxf4nvf4";
+    if (te_dtype_values(u->a) == 1) return "mxf8f6f4";
+    return u->scale == TE_F8UE8M0 ? "mxf4" : "mxf4nvf4";
 }
 
 int hal_since(const ComputeUnit *u) {
     enum { NAME = 64 };
     char name[NAME];
     const char *kind = hal_scaled_kind(u);
-    snprintf(name, sizeof name, "mma.m%dn%dk%d.%s%s%s.%s", u->m.to, u->n.to, u->k.to,
+    snprintf(name, sizeof name, "mma.m%dn%dk%d.%s%s%s.%s", u->m.to, u->n.to,
+             u->k.to * te_dtype_values(u->a),
              kind ? kind : "", kind ? "." : "", u->tf32 ? "tf32" : te_dtype_name(u->a),
              te_dtype_name(u->acc));
     const Since *s = since_of(name);

@@ -12,6 +12,7 @@ static void tell_head(const Story *s) {
     for (int axis = 0; axis < AX_CLASSES; axis++) {
         if (p->extent[axis] == 1 && axis == AX_B) continue;
         buf_printf(s->out, " %s %lld", axis_name[axis], (long long)p->extent[axis]);
+        if (axis == AX_K && p->con.within) buf_puts(s->out, " pairs");
     }
     buf_printf(s->out, ", computed in %s\npredicted: ", te_dtype_name(p->type));
     mp_fixed(s->out, e->us, 2);

@@ -37,9 +37,9 @@ double mp_lane_sums(const Model *m, const RProg *r) {
     return (double)r->warp.extent[AX_M] * r->warp.extent[AX_N] / lanes;
 }
 
-double mp_product_flops(const RProg *r) {
+double mp_product_flops(const Model *m, const RProg *r) {
     const int32_t *t = r->thread.extent;
-    return 2.0 * t[AX_M] * t[AX_N] * t[AX_K];
+    return 2.0 * t[AX_M] * t[AX_N] * t[AX_K] * te_dtype_values(m->dev->unit[r->unit].a);
 }
 
 double mp_matrix_products(const Model *m, const RProg *r) {
@@ -105,7 +105,7 @@ static void tell_fragments(const Model *m, const RProg *r, const StepCounts *c, 
     }
     if (rprog_promotes(m->p, m->dev, r)) {
         buf_printf(out, "  sums of %d products are added in f32 registers of their own\n",
-                   (int)r->warp.extent[AX_K]);
+                   (int)r->warp.extent[AX_K] * te_dtype_values(m->dev->unit[r->unit].a));
     }
 }
 
@@ -115,7 +115,7 @@ static void tell_balance(const Model *m, const RProg *r, const StepCounts *c, Bu
     double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
     double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
     double warps = r->threads / WARP;
-    double unit = warps * slices * mp_matrix_products(m, r) * mp_product_flops(r) / rate;
+    double unit = warps * slices * mp_matrix_products(m, r) * mp_product_flops(m, r) / rate;
     double reads = warps * (c->fragment_wavefronts[0] + c->fragment_wavefronts[1]);
     double stores = (double)(c->store_wavefronts[0] + c->store_wavefronts[1]);
     buf_puts(out, "  a block's step keeps the unit busy for ");

@@ -8,7 +8,7 @@ double mp_lane_sums(const Model *m, const RProg *r);
 /* Instructions that convert an element of a byte, four being done at once; 0: they are not.  */
 double mp_widened(const Device *dev, TeDtype from, TeDtype to);
 /* FLOP of one instruction of the unit.  */
-double mp_product_flops(const RProg *r);
+double mp_product_flops(const Model *m, const RProg *r);
 /* Instructions of the unit that one warp executes for one group of fragments; those that convert
  * its bytes; these and what else such a group takes: splitting elements in two (two instructions
  * each), adding the partial sums of a step.  */

@@ -225,8 +225,7 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
 
 double mp_ring_clocks(const Model *m, const RProg *r, double rate) {
     double flops = 2.0 * r->block.extent[AX_M] * r->block.extent[AX_N] * r->block.extent[AX_K];
-    (void)m;
-    return flops / rate;
+    return flops * te_dtype_values(m->dev->unit[r->unit].a) / rate;
 }
 
 void mp_ring_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *out) {

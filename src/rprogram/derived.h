@@ -66,6 +66,8 @@ enum { TENSOR_LANES = 128, TENSOR_SCALE_COLUMNS = 4 };
 enum { TENSOR_CELL = 4 };     /* bytes of a lane in a column */
 int rprog_tensor_tile(const RProg *r);
 int rprog_tensor_scales(const Device *dev, const RProg *r, int side);
+/* Words of four scales that a row has in a step; without scales 1.  */
+int rprog_scale_words(const Device *dev, const RProg *r);
 int rprog_tensor_slots(const Device *dev, const RProg *r);
 int rprog_tensor_columns(const Device *dev, const RProg *r);
 /* Columns of an instruction: of a warpgroup, or, where one thread issues for all of them, of all

@@ -17,6 +17,7 @@ static bool is_subset(TeDtype from, TeDtype to) {
         [TE_F4E2M1] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E5M2 | 1u << TE_F8E4M3,
         [TE_I8] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_I8,
         [TE_U8] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_U8,
+        [TE_F4E2M1X2] = 1u << TE_F4E2M1X2,
     };
     return wider[from] >> to & 1;
 }
@@ -43,12 +44,19 @@ int rprog_products(const Problem *p, const Device *dev, const RProg *r) {
     return truncates && !whole ? 3 : 1;
 }
 
+/* Has its operand few bits, so that it may add with less than f32?  */
+static bool is_narrow(const ComputeUnit *u) {
+    TeDtype packed = te_dtype_packed(u->a);
+    return te_dtype_narrow(packed == TE_DTYPE_COUNT ? u->a : packed);
+}
+
+int matrix_promoted_most(const ComputeUnit *u) { return PROMOTED_MAX / te_dtype_values(u->a); }
+
 bool rprog_promotes(const Problem *p, const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
-    bool narrow = te_dtype_narrow(u->a);
     bool permitted = p->accum == TE_F16 || p->accum == TE_BF16;
-    bool few = rprog_static_axis(p, AX_K) && p->extent[AX_K] <= PROMOTED_MAX;
-    return rprog_matrix(dev, r) && !u->tmem && narrow && !permitted && !few;
+    bool few = rprog_static_axis(p, AX_K) && p->extent[AX_K] <= matrix_promoted_most(u);
+    return rprog_matrix(dev, r) && !u->tmem && is_narrow(u) && !permitted && !few;
 }
 
 /* Has the device a warp-wide load of matrices from shared memory?  Profiles list it late.  */
@@ -232,14 +240,14 @@ int64_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r)
 
 /* Sums of an f8 unit are truncated; an explicit f32 accumulator forbids it.  */
 static bool accumulates(const Problem *p, const ComputeUnit *u) {
-    bool narrow = te_dtype_narrow(u->a);
-    if (narrow && p->accum == TE_F32) return false;
+    if (is_narrow(u) && p->accum == TE_F32) return false;
     return u->acc == p->con.acc || (u->acc == p->accum && p->con.acc == TE_F32);
 }
 
 /* Does the unit take an operand: its values as they are, or f32 that may be truncated?  */
 static bool takes(const Problem *p, const ComputeUnit *u, bool second, const ROperand *op) {
-    bool whole = te_dtype_class(p->con.acc) == TE_CLASS_INT;
+    bool whole = te_dtype_class(p->con.acc) == TE_CLASS_INT, pairs = te_dtype_values(u->a) > 1;
+    if (pairs != (p->con.within != 0)) return false;      /* as numbers, a pair is a byte */
     if (whole && te_dtype_class(op->value) != TE_CLASS_INT) return false;
     if (u->tf32 && op->value == TE_F32) return p->tf32 || p->fp32x3;
     return matrix_holds(u, second, op->value);

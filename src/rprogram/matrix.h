@@ -6,7 +6,8 @@
 /* Type of the unit's operand that `side` is.  */
 TeDtype matrix_unit_type(const Device *dev, const RProg *r, int side);
 
-enum { PROMOTED_MAX = 128 };              /* terms that an f8 unit sums by itself */
+enum { PROMOTED_MAX = 128 };              /* terms that an f8 unit sums by itself, ... */
+int matrix_promoted_most(const ComputeUnit *u);           /* ... of so many elements along k */
 enum { BYTES_K = 16 };                    /* k of a unit whose operands may be bytes */
 
 /* The unit's tile in the problem's axes.  */

@@ -65,8 +65,8 @@ const char *matrix_check(const Problem *p, const Device *dev, const RProg *r) {
         (r->via != VIA_BOXES || !rprog_warpgroups(dev, r))) {
         return "unknown way to store";
     }
-    if (rprog_promotes(p, dev, r) && r->warp.extent[AX_K] > PROMOTED_MAX) {
+    int most = matrix_promoted_most(&dev->unit[r->unit]);
+    if (rprog_promotes(p, dev, r) && r->warp.extent[AX_K] > most)
         return "partial sums of more than 128 terms";
-    }
     return check_fragments(p, dev, r);
 }

@@ -43,11 +43,16 @@ bool rprog_scales(const Problem *p, const Device *dev, const RProg *r, int side,
     return true;
 }
 
+int rprog_scale_words(const Device *dev, const RProg *r) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    return u->scale_k > 0 ? words_of(u, r->block.extent[AX_K]) : 1;
+}
+
 int rprog_tensor_scales(const Device *dev, const RProg *r, int side) {
     const ComputeUnit *u = &dev->unit[r->unit];
     if (!rprog_tensor(dev, r) || u->scale_k == 0) return 0;
     int64_t lanes = ceil_div(r->block.extent[own_axis(side)], TENSOR_LANES);
-    return (int)lanes * TENSOR_SCALE_COLUMNS * words_of(u, r->block.extent[AX_K]);
+    return (int)lanes * TENSOR_SCALE_COLUMNS * rprog_scale_words(dev, r);
 }
 
 bool matrix_scales(const Problem *p, const ComputeUnit *u) {

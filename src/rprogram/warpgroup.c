@@ -49,25 +49,26 @@ int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r)
 }
 
 /* Those that copy need few, a thread of them that issues products some more, and again for segments
- * of a tail, or for scales: of two steps, and where those of a row are.  They leave the rest to
- * those that compute.  */
+ * of a tail, or for scales: words of two steps, and where those of a row are.  They leave the rest
+ * to those that compute.  */
 enum { TAKEN_MOST = 240 };
 static int copying_need(const Device *dev, const RProg *r) {
     /* Of compiled kernels.  */
-    enum { COPYING = 24, ISSUING = 40, SEGMENTS = 24, SCALE = 4 };
+    enum { COPYING = 24, ISSUING = 40, SEGMENTS = 24, STEPS = 2, PLACE = 2 };
     if (!rprog_tensor(dev, r)) return COPYING;
-    int scales = rprog_tensor_scales(dev, r, 0) + rprog_tensor_scales(dev, r, 1);
+    int words = rprog_tensor_scales(dev, r, 0) + rprog_tensor_scales(dev, r, 1);
     int need = r->tail > 0 ? ISSUING + SEGMENTS : ISSUING;
-    return need + SCALE * scales;
+    return need + STEPS * words + PLACE * words / rprog_scale_words(dev, r);
 }
 
 int64_t warpgroup_launched(const Device *dev, const RProg *r, int64_t need) {
     int64_t teams = rprog_computing(dev, r) / (WARP * rprog_team(dev, r));
     int64_t most = (int64_t)dev->limits.registers_per_thread.value;
+    int64_t copying = copying_need(dev, r), all = copying > need ? copying : need;
     if (need > TAKEN_MOST) return most + 1;
     /* Registers move where one block has too few: ptxas refuses it where several are promised.  */
-    if (hal_blocks_per_sm(dev, r->threads, (int)need, 0) > 0) return need;
-    return ceil_div(copying_need(dev, r) + teams * need, teams + 1);
+    if (hal_blocks_per_sm(dev, r->threads, (int)all, 0) > 0) return all;
+    return ceil_div(copying + teams * need, teams + 1);
 }
 
 bool warpgroup_moves(const Device *dev, const RProg *r, int64_t need, int64_t blocks,

@@ -242,7 +242,7 @@ static void describe_contraction(int align, Problem *p) {
     p->tf32 = s->tf32;
     p->fp32x3 = s->fp32x3;
     p->acc_bytes = te_dtype_bytes(c->acc);
-    p->flops = 2;
+    p->flops = c->within ? 2 * te_dtype_values(c->operand[0].storage) : 2;
     for (int axis = 0; axis < AX_CLASSES; axis++) {
         p->extent[axis] = c->axis[axis].extent;
         p->flops *= (double)c->axis[axis].extent;

@@ -41,7 +41,7 @@ static const Family family[] = {
 enum { FAMILIES = sizeof family / sizeof *family };
 
 static const struct {
-    const char *unit, *profile, *a, *b, *note, *out;
+    const char *unit, *profile, *a, *b, *note, *out;      /* a NULL: with scales alone */
     bool bytes;               /* operands of one byte are converted in the fragments */
 } unit[] = {
     {"mma.m16n8k16.f16.f32", "a100", "f16", "f16", "", "f32", false},
@@ -84,8 +84,10 @@ static const struct {
     {"mma.m8n8k4.f16.f32", "volta", "f16", "f16", "", "f32", false},
     {"mma.m8n8k4.f16.f16", "volta", "f16", "f16", "@accum(f16)", "f16", false},
     {"mma.m8n8k4.f16.f32", "volta", "f8e5m2", "f16", "", "f32", false},
+    {"mma.m16n8k64.mxf4.f4e2m1.f32", "rtx5090", NULL, NULL, "", "f32", false},
+    {"mma.m16n8k64.mxf4nvf4.f4e2m1.f32", "rtx5090", NULL, NULL, "", "f32", false},
 };
-enum { UNITS = sizeof unit / sizeof *unit, VOLTA = UNITS - 3, MX = UNITS - 9 };
+enum { UNITS = sizeof unit / sizeof *unit, PAIRS = UNITS - 2, VOLTA = UNITS - 5, MX = UNITS - 11 };
 
 /* Aligned, ragged in every axis with whole vectors, and odd.  */
 static const struct {
@@ -354,6 +356,20 @@ static const struct {
      " B: f8e4m3[40,256], SB: f8ue8m0[1,2,32,4,4]) -> C: f32[160,40] { C[m,n] +="
      " (A[m,k] * SA[m/128,k/128,m%32,m/32%4,k/32%4]) *"
      " (B[n,k] * SB[n/128,k/128,n%32,n/32%4,k/32%4]); }", MX},
+    {"scales of pairs", "op f(A: f4e2m1[40,320], SA: f8ue8m0[40,10], B: f4e2m1[48,320],"
+     " SB: f8ue8m0[48,10]) -> C: f32[40,48] { C[m,n] += (A[m,k] * SA[m,k/32]) *"
+     " (B[n,k] * SB[n,k/32]); }", PAIRS},
+    {"scales of pairs, of one operand, longer blocks", "op f(A: f4e2m1[24,256],"
+     " B: f4e2m1[2,40,256], SB: f8ue8m0[2,40,2]) -> C: f32[2,24,40] { C[b,m,n] += A[m,k] *"
+     " (B[b,n,k] * SB[b,n,k/128]); }", PAIRS},
+    {"scales of pairs by sixteens, cast", "op f(A: f4e2m1[72,288], SA: f8ue4m3[72,18],"
+     " B: f4e2m1[40,288], SB: f8ue4m3[40,18], s: f32) -> C: bf16[72,40] {"
+     " t[m,n] += bf16(A[m,k] * SA[m,k/16]) * bf16(B[n,k] * SB[n,k/16]);"
+     " C[m,n] = t[m,n] * s; }", PAIRS + 1},
+    {"scales of pairs in tiles of 128 x 4", "op f(A: f4e2m1[160,256], SA: f8ue4m3[2,4,32,4,4],"
+     " B: f4e2m1[40,256], SB: f8ue4m3[1,4,32,4,4]) -> C: f32[160,40] { C[m,n] +="
+     " (A[m,k] * SA[m/128,k/64,m%32,m/32%4,k/16%4]) *"
+     " (B[n,k] * SB[n/128,k/64,n%32,n/32%4,k/16%4]); }", PAIRS + 1},
     {"f64 sums", "op f(A: f64[20,30], B: f64[30,24], R: f64[20,24]) -> C: f64[20,24] {"
      " t[m,n] += A[m,k] * B[k,n]; C[m,n] = t[m,n] + R[m,n]; }", 9},
 };
@@ -494,7 +510,7 @@ static void test_kernels(void **state) {
     }
     int at = 0;
     for (int u = 0; u < UNITS; u++) {
-        for (int s = 0; s < SHAPES; s++) {
+        for (int s = 0; s < SHAPES && unit[u].a; s++) {
             for (int l = 0; l < (unit[u].bytes ? 1 : LAYOUTS); l++) {
                 for (int f = 0; f < FAMILIES; f++) {
                     if (all || effort_drawn(at++, 19)) one_matrix(&run, u, s, l, f);

@@ -161,6 +161,19 @@ static const char *const scaled[][3] = {
      " SA: f8ue8m0[2,2,32,4,4], B: f8e4m3[224,256], SB: f8ue8m0[2,2,32,4,4]) -> C: f32[256,224] {"
      " C[m,n] += (A[m,k] * SA[m/128,k/128,m%32,m/32%4,k/32%4]) *"
      " (B[n,k] * SB[n/128,k/128,n%32,n/32%4,k/32%4]); }"},
+    {"scales of pairs of numbers", "tcgen05.mxf4.f4e2m1.f32", "op f(A: f4e2m1[272,576],"
+     " SA: f8ue8m0[272,18], B: f4e2m1[144,576], SB: f8ue8m0[144,18], c: f32[144]) ->"
+     " C: f32[272,144] { t[m,n] += (A[m,k] * SA[m,k/32]) * (B[n,k] * SB[n,k/32]);"
+     " C[m,n] = max(t[m,n] + c[n], 0); }"},
+    {"scales of pairs by sixteens", "tcgen05.mxf4nvf4.f4e2m1.f32", "op f(A: f4e2m1[256,544],"
+     " SA: f8ue4m3[256,34], B: f4e2m1[160,544], SB: f8ue4m3[160,34], s: f32) ->"
+     " C: bf16[256,160] { t[m,n] += bf16(A[m,k] * SA[m,k/16]) * bf16(B[n,k] * SB[n,k/16]);"
+     " C[m,n] = t[m,n] * s; }"},
+    {"scales of pairs in tiles, by pairs", "tcgen05.mxf4nvf4.f4e2m1.f32.pair", "op"
+     " f(A: f4e2m1[256,512], SA: f8ue4m3[2,8,32,4,4], B: f4e2m1[128,512],"
+     " SB: f8ue4m3[1,8,32,4,4]) -> C: f32[256,128] {"
+     " C[m,n] += (A[m,k] * SA[m/128,k/64,m%32,m/32%4,k/16%4]) *"
+     " (B[n,k] * SB[n/128,k/64,n%32,n/32%4,k/16%4]); }"},
     {"scales, by pairs", "tcgen05.mxf8f6f4.f8e4m3.f32.pair", "op f(A: f8e4m3[256,288],"
      " SA: f8ue8m0[256,9], B: f8e4m3[160,288], SB: f8ue8m0[160,9]) -> C: f32[256,160] {"
      " C[m,n] += (A[m,k] * SA[m,k/32]) * (B[n,k] * SB[n,k/32]); }"},

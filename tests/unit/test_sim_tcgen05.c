@@ -26,18 +26,24 @@ typedef struct {
     bool a_mn, b_mn, neg_a, neg_b, sat, keep_d, wide;
     bool a_in_tmem, upper;    /* M 64: in the upper halves of 32 lanes */
     int shrink, times;        /* products into one accumulator */
-    int scale;                /* mxf8f6f4: 1 + the byte of a cell that has the scales; 0: none */
+    int scale;                /* mx...: 1 + the byte of a cell where the scales begin; 0: none */
     bool pair;                /* m of both blocks */
 } Case;
 
 typedef struct {
     unsigned char smem[2][SMEM];                      /* of both blocks of a pair */
     uint32_t d_in[2][256][128], a_in[8][128];         /* by column and lane of Tensor Memory */
-    double a[256][32], b[256][32], d[256][256];
-    int scale_a[256], scale_b[256];                   /* powers of two */
+    double a[256][64], b[256][64], d[256][256];
+    double scale_a[256][4], scale_b[256][4];
 } Data;
 
-static int k_of(const Case *c) { return 32 / operand_types[c->a].bytes; }
+/* Scales of a row; operands with more than one have two numbers in a byte (T_U8).  */
+static int scales_of(const Case *c) {
+    return !strcmp(c->kind, "mxf4nvf4") ? 4 : !strcmp(c->kind, "mxf4") ? 2 : 1;
+}
+static bool is_packed(const Case *c) { return scales_of(c) > 1; }
+static int bytes_of(const Case *c) { return operand_types[c->a].bytes; }
+static int k_of(const Case *c) { return 32 / bytes_of(c) * (is_packed(c) ? 2 : 1); }
 static int lane_of(const Case *c, int m) {
     return c->m == 128 ? m : m % 16 + m / 16 * 32 + (c->upper ? 16 : 0);
 }
@@ -61,28 +67,50 @@ static Cell place_of(const Case *c, int m, int n) {
 }
 
 /* Chunks of 512 bytes for 128 rows: 16 bytes for rows r, r + 32, r + 64 and r + 96.  */
-static void put_scale(Data *x, const Case *c, int block, int at, int row, int scale) {
-    at += SCALES_AT + row / 128 * 512 + row % 32 * 16 + row % 128 / 32 * 4 + c->scale - 1;
-    x->smem[block][at] = (unsigned char)(127 + scale);
+static void put_scale(Data *x, const Case *c, int block, int at, int row, int n, uint8_t code) {
+    at += SCALES_AT + row / 128 * 512 + row % 32 * 16 + row % 128 / 32 * 4 + c->scale - 1 + n;
+    x->smem[block][at] = code;
+}
+
+/* ue8m0 is a power of two with a bias of 127; ue4m3 has three bits behind one, and a bias of 7.  */
+static uint8_t draw_scale(const Case *c, Rng *r, double *value) {
+    bool fraction = scales_of(c) == 4;
+    int exponent = (int)rng_below(r, fraction ? 3 : 5) - (fraction ? 1 : 2);
+    int eighths = fraction ? 4 * (int)rng_below(r, 2) : 0;
+    *value = ldexp(8 + eighths, exponent - 3);
+    return (uint8_t)(fraction ? (7 + exponent) << 3 | eighths : 127 + exponent);
 }
 
 /* Of a pair each block has those of its rows of A, and of all rows of B.  */
 static void make_scales(Data *x, const Case *c, Rng *r) {
-    for (int row = 0; row < 256 && c->scale; row++) {
-        x->scale_a[row] = (int)rng_below(r, 5) - 2;
-        x->scale_b[row] = (int)rng_below(r, 5) - 2;
-        put_scale(x, c, row / 128, 0, row % 128, x->scale_a[row]);
-        for (int block = 0; block < 2; block++) put_scale(x, c, block, 512, row, x->scale_b[row]);
+    for (int i = 0; i < 256 * scales_of(c) && c->scale; i++) {
+        int row = i / scales_of(c), n = i % scales_of(c);
+        uint8_t a = draw_scale(c, r, &x->scale_a[row][n]);
+        uint8_t b = draw_scale(c, r, &x->scale_b[row][n]);
+        put_scale(x, c, row / 128, 0, row % 128, n, a);
+        for (int block = 0; block < 2; block++) put_scale(x, c, block, 512, row, n, b);
     }
+}
+
+/* Element k of a row, its bits and its number or two.  */
+static double draw_element(const Case *c, T type, Rng *r, double *numbers, int k) {
+    static const double magnitude[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+    if (!is_packed(c)) return numbers[k] = operand_draw(r, type);
+    uint32_t code = rng_below(r, 256);
+    for (int half = 0; half < 2; half++) {
+        uint32_t e2m1 = code >> 4 * half & 15;
+        numbers[2 * k + half] = e2m1 & 8 ? -magnitude[e2m1 & 7] : magnitude[e2m1];
+    }
+    return code;
 }
 
 static void make(Data *x, const Case *c, const Lay *la, const Lay *lb, uint64_t seed) {
     Rng r = {seed};
     memset(x, 0, sizeof *x);
-    int bytes = operand_types[c->a].bytes;
-    for (int k = 0; k < k_of(c); k++) {
+    int bytes = bytes_of(c);
+    for (int k = 0; k < 32 / bytes; k++) {
         for (int m = 0; m < c->m; m++) {
-            double v = x->a[m][k] = operand_draw(&r, c->a);
+            double v = draw_element(c, c->a, &r, x->a[m], k);
             int own = rows_of(c);
             if (!c->a_in_tmem)
                 operand_put(x->smem[m / own], SMEM, A_AT, la, c->a, m % own, k, v);
@@ -90,7 +118,7 @@ static void make(Data *x, const Case *c, const Lay *la, const Lay *lb, uint64_t 
                                                           << (k * bytes % 4 * 8);
         }
         for (int n = 0; n < c->n; n++) {
-            double v = x->b[n][k] = operand_draw(&r, c->b);
+            double v = draw_element(c, c->b, &r, x->b[n], k);
             int own = rows_of_b(c);
             operand_put(x->smem[n / own], SMEM, B_AT, lb, c->b, n % own, k, v);
         }
@@ -108,9 +136,12 @@ static void make(Data *x, const Case *c, const Lay *la, const Lay *lb, uint64_t 
 
 static double expected(const Data *x, const Case *c, int m, int n) {
     double sum = 0;
-    for (int k = 0; k < k_of(c); k++) sum += x->a[m][k] * x->b[n][k];
+    for (int k = 0; k < k_of(c); k++) {
+        int of = k / (k_of(c) / scales_of(c));
+        double by = c->scale ? x->scale_a[m][of] * x->scale_b[n][of] : 1;
+        sum += x->a[m][k] * x->b[n][k] * by;
+    }
     if (c->neg_a != c->neg_b) sum = -sum;
-    sum = ldexp(sum, x->scale_a[m] + x->scale_b[n]);
     double total = c->keep_d ? ldexp(x->d[m][n], -c->shrink) + sum : sum;
     for (int t = 1; t < c->times; t++) total = ldexp(total, -c->shrink) + sum;
     return c->sat ? fmax(fmin(total, 2147483647.0), -2147483648.0) : total;
@@ -126,12 +157,14 @@ static uint32_t number_of(T t) {
 }
 
 static uint32_t instruction(const Case *c) {
-    uint32_t bits = number_of(c->a) << 7 | number_of(c->b) << 10 | (uint32_t)c->neg_a << 13 |
+    uint32_t a = is_packed(c) ? 1 : number_of(c->a), b = is_packed(c) ? 1 : number_of(c->b);
+    uint32_t bits = a << 7 | b << 10 | (uint32_t)c->neg_a << 13 |
                     (uint32_t)c->neg_b << 14 | (uint32_t)c->a_mn << 15 | (uint32_t)c->b_mn << 16 |
                     (uint32_t)(c->n / 8) << 17;
     if (c->scale) {
         uint32_t byte = (uint32_t)c->scale - 1;
-        return bits | byte << 4 | 1u << 23 | (uint32_t)(c->m / 128) << 27 | byte << 29;
+        return bits | byte << 4 | (uint32_t)(scales_of(c) < 4) << 23 |
+               (uint32_t)(c->m / 128) << 27 | byte << 29;
     }
     return bits | (uint32_t)c->sat << 3 | number_of(c->d) << 4 | (uint32_t)(c->m / 16) << 24;
 }
@@ -166,7 +199,8 @@ static void columns(Buf *b, const char *from, int column, int n, bool load) {
 static void mma(Buf *b, const Case *c) {
     for (int t = 0; t < (c->times ? c->times : 1); t++) {
         buf_printf(b, "@%%p7 tcgen05.mma.cta_group::1.kind::%s%s [%%r302], ", c->kind,
-                   c->scale ? ".block_scale.block32" : "");
+                   !c->scale ? "" : scales_of(c) == 4 ? ".block_scale.block16"
+                                                      : ".block_scale.block32");
         buf_puts(b, c->a_in_tmem ? "[%r303]" : "%l6");
         buf_puts(b, ", %l7, %r304, ");
         if (c->scale) buf_puts(b, "[%r305], [%r306], ");
@@ -469,6 +503,23 @@ static void run_without(Step without, const char *instead, const Case *c, int ki
     }
 }
 
+static void scales_of_packed(void **state) {
+    (void)state;
+    for (int t = 0; t < 8; t++) {
+        bool pair = t >= 6, sixteen = t & 1;
+        Case c = {.kind = sixteen ? "mxf4nvf4" : "mxf4", .a = T_U8, .b = T_U8, .d = T_F32,
+                  .m = pair ? 256 : 128, .n = t & 2 ? 256 : 48, .span_a = 16 << t % 4,
+                  .span_b = 128, .keep_d = true, .a_in_tmem = t == 4, .pair = pair};
+        c.scale = sixteen ? 1 : 1 + t / 2 % 2 * 2;
+        check(&c, (uint64_t)t);
+    }
+    Case wrong = {.kind = "mxf4", .a = T_U8, .b = T_U8, .d = T_F32, .m = 128, .n = 48,
+                  .span_a = 128, .span_b = 128, .scale = 2};
+    run_without(STEPS, NULL, &wrong, SIM_DESCRIPTOR);     /* between those of two instructions */
+    wrong.scale = 1, wrong.b_mn = true;
+    run_without(STEPS, NULL, &wrong, SIM_DESCRIPTOR);
+}
+
 static void everything_is_needed(void **state) {
     (void)state;
     static const struct {
@@ -717,6 +768,10 @@ static void what_is_not_known_is_refused(void **state) {
     refused("tcgen05.cp.cta_group::2.4x256b [%r0], %l0;");
     refused("tcgen05.mma.ws.cta_group::1.kind::f16 [%r0], %l0, %l1, %r1, %p0;");
     refused("tcgen05.mma.cta_group::1.kind::mxf4 [%r0], %l0, %l1, %r1, [%r2], [%r3], %p0;");
+    refused("tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block16 [%r0], %l0, %l1, %r1, [%r2], "
+            "[%r3], %p0;");
+    refused("tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale [%r0], %l0, %l1, %r1, [%r2], "
+            "[%r3], %p0;");
     refused("tcgen05.mma.cta_group::1.kind::i8 [%r0], %l0, %l1, %r1, %p0, 1;");
     refused("tcgen05.mma.cta_group::1.kind::f16 [%r0], %l0, %l1, %r1, %p0, 16;");
     refused("tcgen05.mma.cta_group::1.kind::f16.collector::a::use [%r0], %l0, %l1, %r1, %p0;");
@@ -739,6 +794,7 @@ int main(void) {
         cmocka_unit_test(signs_and_shifts),
         cmocka_unit_test(integers_saturate),
         cmocka_unit_test(scales_of_blocks),
+        cmocka_unit_test(scales_of_packed),
         cmocka_unit_test(everything_is_needed),
         cmocka_unit_test(fences_are_forgiven),
         cmocka_unit_test(what_is_done_instead),

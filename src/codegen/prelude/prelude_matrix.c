@@ -89,8 +89,8 @@ bool prelude_make_mma(const char *name, size_t len, PreludeText *t) {
                 prelude_register(u.acc), type, type,
                 u.scale_k ? ", unsigned of_a, unsigned of_b,\n        unsigned short byte, "
                             "unsigned short lane_a, unsigned short lane_b" : "");
-    prelude_put(t, "    asm volatile(\"mma.sync.aligned.m%dn%dk%d.%s", u.m.to, u.n.to, u.k.to,
-                order);
+    prelude_put(t, "    asm volatile(\"mma.sync.aligned.m%dn%dk%d.%s", u.m.to, u.n.to,
+                u.k.to * te_dtype_values(u.a), order);
     if (u.scale_k) put_scaled(t, &u);
     prelude_put(t, ".%s.%s.%s.%s%s%s\"\n                 \" ", prelude_op_sums(&u),
                 prelude_op_operand(&u), prelude_op_second(&u), prelude_op_sums(&u),

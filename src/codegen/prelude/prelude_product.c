@@ -18,6 +18,7 @@ static const struct {
     {"e5m2", "e5m2", TE_F8E5M2, false},  {"i8", "s8", TE_I8, false},
     {"u8", "u8", TE_U8, false},          {"i32", "s32", TE_I32, false},
     {"e3m2", "e3m2", TE_F6E3M2, false},  {"e2m3", "e2m3", TE_F6E2M3, false},
+    {"e2m1x2", "e2m1", TE_F4E2M1X2, false},
     {"ue8m0", "ue8m0", TE_F8UE8M0, false}, {"ue4m3", "ue4m3", TE_F8UE4M3, false},
 };
 enum { TYPES = sizeof types / sizeof *types };
@@ -53,7 +54,8 @@ const char *prelude_register(TeDtype type) {
 
 const char *prelude_types(Arena *a, const ComputeUnit *u) {
     if (u->scale_k > 0)
-        return arena_printf(a, "%s_%s_%s_%s", prelude_operand(u), prelude_op_second(u),
+        return arena_printf(a, "%s_%s_%s_%s", prelude_operand(u),
+                            types[type_of(u->b, u->tf32)].name,
                             te_dtype_name(u->acc), prelude_op_scale(u));
     return arena_printf(a, "%s_%s", prelude_operand(u), te_dtype_name(u->acc));
 }
@@ -100,15 +102,15 @@ static bool sums(TeDtype type, TeDtype acc) {
     return acc == TE_F32 || (acc == TE_F16 && type != TE_BF16 && type != TE_F32);
 }
 
-/* Behind the types of both operands and of the sums that of their scales: k that share one are as
- * PTX has them (hal_scaled_kind).  */
+/* Behind the types of both operands and of the sums that of their scales: numbers along k that
+ * share one are as PTX has them (hal_scaled_kind).  */
 static bool take_scales(const int type[4], ComputeUnit *u) {
-    enum { WIDE = 64, LONG = 32, SHORT = 16 };
+    enum { LONG = 32, SHORT = 16 };
     u->scale = types[type[3]].type;
     if (!te_dtype_scale(u->scale) || types[type[2]].type != TE_F32) return false;
-    u->scale_k = u->k.from < WIDE || u->scale == TE_F8UE8M0 ? LONG : SHORT;
     u->a = types[type[0]].type;
     u->b = types[type[1]].type;
+    u->scale_k = (u->scale == TE_F8UE8M0 ? LONG : SHORT) / te_dtype_values(u->a);
     u->acc = TE_F32;
     return true;
 }

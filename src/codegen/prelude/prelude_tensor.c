@@ -22,7 +22,7 @@ static const Kind *kind_of(const ComputeUnit *u) {
         {TE_F16, TE_F32, "f16", 0, F32},       {TE_BF16, TE_F32, "f16", 1, F32},
         {TE_F32, TE_F32, "tf32", 2, F32},      {TE_F8E4M3, TE_F32, "f8f6f4", 0, F32},
         {TE_F8E5M2, TE_F32, "f8f6f4", 1, F32}, {TE_U8, TE_I32, "i8", 0, S32},
-        {TE_I8, TE_I32, "i8", 1, S32},
+        {TE_I8, TE_I32, "i8", 1, S32},         {TE_F4E2M1X2, TE_F32, NULL, 1, F32},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i].type == u->a && kinds[i].acc == u->acc) return &kinds[i];
@@ -68,7 +68,7 @@ bool prelude_make_tensor(const char *name, size_t len, PreludeText *t) {
     if (!kind || u.m.to != ROWS * blocks || blocks > MOST_BLOCKS ||
         u.k.to * te_dtype_bytes(u.a) != K_BYTES)
         return false;
-    bool orders = !u.tf32;
+    bool orders = !u.tf32 && te_dtype_values(u.a) == 1;
     put_template(t, orders, made);
     bool scaled = u.scale_k > 0;
     prelude_put(t, FN "void %.*s(unsigned d, unsigned a, unsigned b, bool adds%s) {\n", (int)len,
@@ -83,7 +83,8 @@ bool prelude_make_tensor(const char *name, size_t len, PreludeText *t) {
                    "                 \" %smov.b64 b, {%%2, %%5};\"\n"
                    "                 \" tcgen05.mma.cta_group::%d.kind::",
                 made ? "" : "mov.b64 a, {%1, %6}; ", blocks);
-    if (scaled) prelude_put(t, "%s.block_scale.block%d", hal_scaled_kind(&u), u.scale_k);
+    if (scaled) prelude_put(t, "%s.block_scale.block%d", hal_scaled_kind(&u),
+                            u.scale_k * te_dtype_values(u.a));
     else prelude_put(t, "%s", kind->kind);
     prelude_put(t, " [%%0], %s, b, %%4,\"\n"
                    "                 \"%s p; }\"\n"

@@ -7,7 +7,7 @@ static int operand_chunks(SimLane by, int operand, const TmemProduct *p, bool of
     uint64_t bits = tmem_descriptor_of(by, operand);
     SimDescriptor d;
     const char *why = tmem_descriptor(bits, &d);
-    int bytes = sim_type_bits(of_a ? p->a : p->b) / 8;
+    int bytes = tmem_is_packed(p->kind) ? 1 : sim_type_bits(of_a ? p->a : p->b) / 8;
     int n = why ? 0 : sim_operand_chunks(&d, of_a ? p->a_mn : p->b_mn, bytes, 0,
                                          tmem_rows(p, of_a), at);
     if (!tmem_claim(by, bits, why, n, at)) return 0;
@@ -22,6 +22,7 @@ static void gather(const SimBlock *b, const uint32_t *at, int n, uint8_t *out) {
 typedef struct {
     TmemProductKind kind;
     bool a_in_tmem, has_mask, pair;
+    int scales;               /* of a row */
     int a, b, idesc, scale_a, scale_b, mask, accumulate, shrink;   /* operands; 0: none */
 } ProductInst;
 
@@ -58,7 +59,7 @@ static bool touches(TmemWork *k, SimBlock *b, uint32_t access) {
     const TmemProduct *p = &k->product;
     int columns = result_columns(p);
     bool good = !k->a_in_tmem || each_row(access, k, b, k->a, a_columns(p), tmem_read);
-    if (good && p->kind == TMEM_MXF8F6F4)
+    if (good && p->scales)
         good = tmem_read(access, b, scales_of(k->scale_a, p->m)) &&
                tmem_read(access, b, scales_of(k->scale_b, p->n));
     if (good && k->accumulate) good = each_row(access, k, b, k->d, columns, tmem_read);
@@ -77,21 +78,22 @@ static bool touches_all(TmemWork *k) {
 
 /* The values of an operand's scales, which must be the same in all four parts.  */
 static bool take_scales(TmemWork *k, const TensorMemory *t, bool of_a, double *values) {
-    uint8_t bits[256];
+    uint32_t cell[256];
     const TmemProduct *p = &k->product;
     uint32_t column = tmem_column(of_a ? k->scale_a : k->scale_b);
+    uint32_t used = UINT32_MAX >> (32 - 8 * p->scales);
     int shift = 8 * (of_a ? p->scale_a : p->scale_b), rows = of_a ? p->m : p->n;
     for (int r = 0; r < rows; r++) {
         const uint32_t *lanes = t->cell[column + (uint32_t)r / 32];
-        bits[r] = (uint8_t)(lanes[r % 32] >> shift);
+        cell[r] = lanes[r % 32] >> shift & used;
         for (int part = 32; part < TMEM_LANES; part += 32) {
-            if ((uint8_t)(lanes[part + r % 32] >> shift) == bits[r]) continue;
+            if ((lanes[part + r % 32] >> shift & used) == cell[r]) continue;
             sim_fault(k->by, SIM_TENSOR_MEMORY,
                       "the scale of row %d differs between the four parts of Tensor Memory", r);
             return false;
         }
     }
-    tmem_scale(p, rows, bits, values);
+    tmem_scale(p, rows, cell, values);
     return true;
 }
 
@@ -153,7 +155,7 @@ static void multiply_in(TmemWork *k, SimBlock *b) {
     else gather(b, k->a_at, k->n_a, s->bytes);
     tmem_operand(p, true, s->bytes, s->a, s->turned);
     gather_b(k, b, s);
-    if (p->kind == TMEM_MXF8F6F4 &&
+    if (p->scales &&
         (!take_scales(k, t, true, s->a) || !take_scales(k, t, false, s->b)))
         return;
     if (k->accumulate) accumulators(k, t, false);
@@ -182,7 +184,7 @@ static const char *misplaced(const TmemWork *k) {
 static bool read_operands(TmemWork *k, const ProductInst *x) {
     SimLane by = k->by;
     uint32_t bits = sim_u32(by.w, by.i->opnd[x->idesc].slot[0])[by.lane];
-    const char *why = tmem_product(x->kind, bits, x->pair ? 2 : 1, &k->product);
+    const char *why = tmem_product(x->kind, x->scales, bits, x->pair ? 2 : 1, &k->product);
     k->d = tmem_address_of(by, 0);
     k->a_in_tmem = x->a_in_tmem;
     if (x->a_in_tmem) k->a = tmem_address_of(by, x->a);
@@ -228,7 +230,8 @@ static bool take_kind(SimPick *k, ProductInst *x) {
         TmemProductKind kind;
     } kinds[] = {{MOD_KIND_F16, TMEM_F16},       {MOD_KIND_TF32, TMEM_TF32},
                  {MOD_KIND_F8F6F4, TMEM_F8F6F4}, {MOD_KIND_I8, TMEM_I8},
-                 {MOD_KIND_MXF8F6F4, TMEM_MXF8F6F4}};
+                 {MOD_KIND_MXF8F6F4, TMEM_MXF8F6F4},
+                 {MOD_KIND_MXF4, TMEM_MXF4},     {MOD_KIND_MXF4NVF4, TMEM_MXF4NVF4}};
     for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++) {
         if (!sim_take(k, kinds[n].mod)) continue;
         x->kind = kinds[n].kind;
@@ -240,15 +243,15 @@ static bool take_kind(SimPick *k, ProductInst *x) {
 /* The operands behind idesc: scales, or which lanes are kept; whether to accumulate; a shift.  */
 static const char *take_operands(SimPick *k, ProductInst *x, char *want) {
     const PtxOpnd *o = k->p->opnd;
-    bool scaled = x->kind == TMEM_MXF8F6F4;
-    *x = (ProductInst){.kind = x->kind, .pair = x->pair, .a = 1, .b = 2, .idesc = 3};
+    *x = (ProductInst){.kind = x->kind, .scales = x->scales, .pair = x->pair, .a = 1, .b = 2,
+                       .idesc = 3};
     int n = 0;
     want[n++] = 'a';
     x->a_in_tmem = k->p->n_opnd > 1 && o[1].kind == OPND_ADDRESS;
     want[n++] = x->a_in_tmem ? 'a' : 'l';
     want[n++] = 'l';
     want[n++] = 'i';
-    if (scaled) {
+    if (x->scales) {
         x->scale_a = n, x->scale_b = n + 1;
         want[n++] = 'a';
         want[n++] = 'a';
@@ -270,17 +273,35 @@ static const char *take_operands(SimPick *k, ProductInst *x, char *want) {
     return NULL;
 }
 
+/* .block_scale, and how many scales a row has, which need not be written where the kind says it
+ * (PTX ISA, "Scale vector size").  */
+static const char *take_block(SimPick *k, ProductInst *x) {
+    static const struct {
+        PtxMod block, vector;
+        TmemProductKind first, last;
+        int scales;
+    } forms[] = {{MOD_BLOCK32, MOD_SCALE_1X, TMEM_MXF8F6F4, TMEM_MXF8F6F4, 1},
+                 {MOD_BLOCK32, MOD_SCALE_2X, TMEM_MXF4, TMEM_MXF4NVF4, 2},
+                 {MOD_BLOCK16, MOD_SCALE_4X, TMEM_MXF4NVF4, TMEM_MXF4NVF4, 4}};
+    if (!sim_take(k, MOD_BLOCK_SCALE)) return "needs .block_scale";
+    for (size_t n = 0; n < sizeof forms / sizeof *forms; n++) {
+        if (x->kind < forms[n].first || x->kind > forms[n].last) continue;
+        x->scales = forms[n].scales;
+        if (sim_take(k, forms[n].block) || sim_take(k, forms[n].vector)) return NULL;
+        if (x->kind != TMEM_MXF4NVF4) return NULL;
+    }
+    return "needs the size of its blocks of scales, .block16 or .block32";
+}
+
 SimExec *sim_pick_tensor_product(SimPick *k) {
     ProductInst *x = ARENA_NEW(k->arena, ProductInst);
     if (!tmem_take_group(k, &x->pair)) return NULL;
     char want[PTX_MAX_OPERANDS];
     if (!take_kind(k, x)) return sim_pick_fail(k, "has no kind that the simulator knows");
-    if (x->kind == TMEM_MXF8F6F4) {
-        if (!sim_take(k, MOD_BLOCK_SCALE)) return sim_pick_fail(k, "needs .block_scale");
-        if (!sim_take(k, MOD_BLOCK32)) sim_take(k, MOD_SCALE_1X);
-    }
+    const char *why = tmem_is_scaled(x->kind) ? take_block(k, x) : NULL;
+    if (why) return sim_pick_fail(k, "%s", why);
     sim_take(k, MOD_COLLECTOR_DISCARD);
-    const char *why = take_operands(k, x, want);
+    why = take_operands(k, x, want);
     if (why) return sim_pick_fail(k, "%s", why);
     if (x->pair && (x->a_in_tmem || x->mask))
         return sim_pick_fail(k, "of a pair has A in Tensor Memory or a mask of lanes, which the "

@@ -16,6 +16,8 @@ static PtxType operand_type(TmemProductKind kind, uint32_t number) {
         [TMEM_F8F6F4] = {PTX_E4M3, PTX_E5M2},
         [TMEM_I8] = {PTX_U8, PTX_S8},
         [TMEM_MXF8F6F4] = {PTX_E4M3, PTX_E5M2},
+        [TMEM_MXF4] = {PTX_NONE, PTX_E2M1},
+        [TMEM_MXF4NVF4] = {PTX_NONE, PTX_E2M1},
     };
     if (kind == TMEM_TF32) return number == 2 ? PTX_TF32 : PTX_NONE;
     return number < 2 ? known[kind][number] : PTX_NONE;
@@ -30,12 +32,13 @@ static const char *check(const TmemProduct *p) {
         return "has a wrong type of accumulators";
     if (p->sat && !integer) return "saturates, but not integers";
     if (integer && (p->neg_a || p->neg_b)) return "negates integers";
-    if (p->m != 128 && (p->m != 64 || p->kind == TMEM_MXF8F6F4)) return "has a wrong M";
+    if (p->m != 128 && (p->m != 64 || p->scales)) return "has a wrong M";
     int n = p->n / p->blocks;
     if (p->n < 8 || p->n > 256) return "has an N that is not 8 to 256";
     if (p->n % (8 * p->blocks)) return "has an N of a pair that is no multiple of 16";
     if (integer && p->n > 32 && p->n % 16) return "has an N above 32 that is no multiple of 16";
     if (integer && p->blocks > 1 && n % 16) return "has an N of a pair that is no multiple of 32";
+    if (tmem_is_packed(p->kind) && (p->a_mn || p->b_mn)) return "transposes 4-bit types";
     if (p->kind == TMEM_TF32 && (p->a_mn || p->b_mn))
         return "transposes 32-bit types, whose swizzle the simulator does not know";
     if (p->b_mn && sim_type_bits(p->b) == 8 && n % 16)
@@ -43,12 +46,30 @@ static const char *check(const TmemProduct *p) {
     return NULL;
 }
 
-const char *tmem_product(TmemProductKind kind, uint32_t bits, int blocks, TmemProduct *out) {
+/* Their type, and where those of an instruction begin; UE4M3 is of blocks of 16, and UE8M0 of those
+ * of 32.  */
+static const char *read_scales(uint32_t bits, TmemProduct *out) {
+    enum { SHORT = 4 };
+    out->m = (int)field(bits, 27, 2) << 7;
+    out->d = PTX_F32;
+    out->scale_a = (int)field(bits, 29, 2);
+    out->scale_b = (int)field(bits, 4, 2);
+    out->scale = field(bits, 23, 1) ? PTX_UE8M0 : PTX_UE4M3;
+    if (out->scale != (out->scales == SHORT ? PTX_UE4M3 : PTX_UE8M0))
+        return out->scales == SHORT ? "has scales that are not UE4M3"
+                                    : "has scales that are not UE8M0";
+    if (out->scale_a % out->scales || out->scale_b % out->scales)
+        return "has scales that begin within those of another instruction";
+    return NULL;
+}
+
+const char *tmem_product(TmemProductKind kind, int scales, uint32_t bits, int blocks,
+                         TmemProduct *out) {
     static const PtxType accumulator[] = {PTX_F16, PTX_F32, PTX_S32, PTX_NONE};
     static const int k[] = {[TMEM_F16] = 16, [TMEM_TF32] = 8, [TMEM_F8F6F4] = 32, [TMEM_I8] = 32,
-                            [TMEM_MXF8F6F4] = 32};
-    bool scaled = kind == TMEM_MXF8F6F4;
-    *out = (TmemProduct){.kind = kind, .blocks = blocks, .k = k[kind],
+                            [TMEM_MXF8F6F4] = 32, [TMEM_MXF4] = 64, [TMEM_MXF4NVF4] = 64};
+    bool scaled = tmem_is_scaled(kind);
+    *out = (TmemProduct){.kind = kind, .blocks = blocks, .k = k[kind], .scales = scales,
                          .n = (int)field(bits, 17, 6) << 3,
                          .a = operand_type(kind, field(bits, 7, 3)),
                          .b = operand_type(kind, field(bits, 10, 3)),
@@ -59,11 +80,8 @@ const char *tmem_product(TmemProductKind kind, uint32_t bits, int blocks, TmemPr
                                : 7u << 29 | 1u << 23 | 1u << 6 | 3u;
     if (bits & reserved) return "has reserved bits set";
     if (scaled) {
-        out->m = (int)field(bits, 27, 2) << 7;
-        out->d = PTX_F32;
-        out->scale_a = (int)field(bits, 29, 2);
-        out->scale_b = (int)field(bits, 4, 2);
-        if (!field(bits, 23, 1)) return "has scales that are not UE8M0";
+        const char *why = read_scales(bits, out);
+        if (why) return why;
     } else {
         out->m = (int)field(bits, 24, 5) << 4;
         out->d = accumulator[field(bits, 4, 2)];
@@ -99,14 +117,21 @@ void tmem_operand(const TmemProduct *p, bool of_a, const uint8_t *bytes, double 
     int rows = tmem_rows(p, of_a);
     bool mn = of_a ? p->a_mn : p->b_mn;
     size_t n = (size_t)rows * (size_t)p->k;
-    sim_elem_decode(of_a ? p->a : p->b, bytes, n, mn ? scratch : out);
+    if (tmem_is_packed(p->kind)) sim_pairs_decode(bytes, n, out);
+    else sim_elem_decode(of_a ? p->a : p->b, bytes, n, mn ? scratch : out);
     if (mn) transpose(p->k, rows, scratch, out);
     for (size_t i = 0; (of_a ? p->neg_a : p->neg_b) && i < n; i++) out[i] = -out[i];
 }
 
-void tmem_scale(const TmemProduct *p, int rows, const uint8_t *bits, double *values) {
-    for (int r = 0; r < rows; r++)
-        for (int k = 0; k < p->k; k++) values[r * p->k + k] *= num_ue8m0_decode(bits[r]);
+void tmem_scale(const TmemProduct *p, int rows, const uint32_t *cell, double *values) {
+    int block = p->k / p->scales;
+    for (int r = 0; r < rows; r++) {
+        for (int k = 0; k < p->k; k++) {
+            uint8_t bits = (uint8_t)(cell[r] >> 8 * (k / block));
+            values[r * p->k + k] *= p->scale == PTX_UE8M0 ? num_ue8m0_decode(bits)
+                                                          : num_ue4m3_decode(bits);
+        }
+    }
 }
 
 void tmem_multiply(const TmemProduct *p, TmemScratch *s) {

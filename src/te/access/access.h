@@ -135,6 +135,8 @@ typedef struct {
     Operand operand[CONTRACTION_OPERANDS]; /* A, B */
     int n_operand;
     TeDtype acc;                          /* accumulation type: F64 F32 I64 I32 BOOL */
+    uint32_t within;                      /* reduction indices of no axis: they count the numbers
+                                           * in an element of either operand (te_dtype_values) */
 } Contraction;
 
 /* Do two expressions of one statement have the same structure (places in the text apart)?  */
@@ -154,7 +156,8 @@ bool access_group_contraction(const Te *te, const struct KernelGroup *g, Contrac
                               const char **why);
 /* The same where the body is a product of two elements and of scales (te_dtype_scale), at most one
  * for each of them, in whatever order: operands are the elements, which a unit that knows scales
- * takes as they are.  False: it is none; *why says so in words, NULL where it has no scales.  */
+ * takes as they are, packed ones in pairs, so that an element of axis K is a pair.  False: it is
+ * none; *why says so in words, NULL where it has no scales.  */
 bool access_scaled(const Te *te, const struct KernelGroup *g, Contraction *out, const char **why);
 /* The second product of a group with a `chain`: operand a is made of the row, or the read of a
  * score of the chain; b is none of these.  Its axis K has the indices and digits of the root's axis

@@ -230,6 +230,7 @@ void axes_build(const Te *te, const Groups *g, int stmt, const uint8_t *class, C
     Bonds bonds;
     find_bonds(&bonds, te, g, stmt);
     for (int i = 0; i < s->n_index; i++) {
+        if (class[i] == AX_CLASSES) continue;
         FusedAxis *x = &c->axis[class[i]];
         AxisKey *k = &key[class[i]][x->n++];
         *k = (AxisKey){.varies = bonds.extent[i] != 1, .stride = write.coef[i], .index = i};

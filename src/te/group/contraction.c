@@ -242,6 +242,7 @@ static void classify(const TeStmt *s, const Contraction *c, uint8_t class[TE_MAX
     for (int i = 0; i < s->n_index; i++) {
         bool a = in_a >> i & 1, b = in_b >> i & 1;
         class[i] = s->index[i].reduction ? AX_K : a && b ? AX_B : a ? AX_M : AX_N;
+        if (c->within >> i & 1) class[i] = AX_CLASSES;
     }
 }
 

@@ -5,15 +5,19 @@
  * few bits, 24 at most in all, and a cast in between keeps the bits that have come together.  What
  * leaves the range of f32 (of bf16, where there is such a cast) on the way is inf or 0 in one order
  * and not in another: the language leaves open which (docs/te-reference.md, block scales).  That a
- * scale is one for a whole block is a matter of the unit's block.  */
+ * scale is one for a whole block is a matter of the unit's block.
+ *
+ * Elements that are packed in pairs are taken as pairs, so that whatever brings them to the unit
+ * counts whole bytes: the index that counts the halves is of no axis.  */
 #include "te/group/groups.h"
 #include "te/tree/tree.h"
 
-enum { OPERANDS = 2, BITS_F32 = 24, BITS_BF16 = 8 };
+enum { OPERANDS = 2, BITS_F32 = 24, BITS_BF16 = 8, NONE = BITS_F32 + 1 };
 
 typedef struct {
     const TeExpr *element[OPERANDS], *scale[OPERANDS];
     int n_element, n_scale;
+    int half[OPERANDS];       /* the index that counts the numbers of an element; -1: it has one */
     bool rounds;              /* a cast may not keep all bits */
 } Factors;
 
@@ -25,28 +29,80 @@ static int bits_of(TeDtype t) {
     case TE_F8UE4M3: return 4;
     case TE_F8E5M2:
     case TE_F6E3M2: return 3;
+    case TE_F4E2M1: return 2;
     case TE_F8UE8M0: return 0;
-    default: return BITS_F32 + 1;
+    default: return NONE;
     }
 }
 
-/* Adds the factors of e; the bits of their product, more than f32 has if it is none of these.  */
-static int add_factors(const TeExpr *e, Factors *f) {
-    enum { NONE = BITS_F32 + 1 };
+static bool is_int(const TeExpr *e, int64_t v) { return e->kind == TE_INT && e->v.i == v; }
+
+/* The only index of which the subscript has an odd multiple, one of 0 and 1 that is summed over:
+ * whether the subscript is odd, it says alone.  -1: there is none.  */
+static int parity_of(const Te *te, const TeStmt *s, const TeExpr *at) {
+    Affine f;
+    int odd = -1;
+    if (!access_affine(te, s, at, &f) || f.c % 2) return -1;
+    for (int i = 0; i < s->n_index; i++) {
+        if (f.coef[i] % 2 == 0) continue;
+        const TeIndex *x = &s->index[i];
+        if (odd >= 0 || !x->reduction || x->hi.expr || te_index_extent(x) != 2) return -1;
+        odd = i;
+    }
+    return odd;
+}
+
+/* The read of a pair whose halves e takes in turn, as packed arguments are read (front/packed.c):
+ * e2m1(at % 2 == 0 ? pair % 16 : pair / 16).  NULL: e is none.  */
+static const TeExpr *pair_of(const Te *te, const TeStmt *s, const TeExpr *e, int *half) {
+    enum { CODES = 16 };
+    if (e->kind != TE_CALL || e->v.fn != TE_FN_E2M1 || e->args[0]->kind != TE_SELECT) return NULL;
+    const TeExpr *test = e->args[0]->args[0], *low = e->args[0]->args[1];
+    const TeExpr *high = e->args[0]->args[2];
+    if (test->kind != TE_EQ || test->args[0]->kind != TE_MOD || !is_int(test->args[1], 0) ||
+        !is_int(test->args[0]->args[1], 2) || low->kind != TE_MOD || high->kind != TE_DIV ||
+        !is_int(low->args[1], CODES) || !is_int(high->args[1], CODES))
+        return NULL;
+    const TeExpr *pair = low->args[0];
+    *half = parity_of(te, s, test->args[0]->args[0]);
+    bool is = pair->kind == TE_READ && te_dtype_packed(pair->store) == TE_F4E2M1 &&
+              access_same(pair, high->args[0]);
+    return is && *half >= 0 && !(access_uses(pair) >> *half & 1) ? pair : NULL;
+}
+
+/* Adds an element or a scale; its bits.  */
+static int add_read(const TeExpr *e, int half, Factors *f) {
+    bool scale = te_dtype_scale(e->store);
+    int *n = scale ? &f->n_scale : &f->n_element;
+    if (*n == OPERANDS || (scale && e->other)) return NONE;
+    if (!scale) f->half[*n] = half;
+    (scale ? f->scale : f->element)[(*n)++] = e;
+    return bits_of(half < 0 ? e->store : te_dtype_packed(e->store));
+}
+
+/* Adds the factors of e; the bits of their product, NONE if it is none of these.  */
+static int add_factors(const Te *te, const TeStmt *s, const TeExpr *e, Factors *f) {
+    int half = -1;
     if (e->kind == TE_MUL && e->type == TE_F32)
-        return add_factors(e->args[0], f) + add_factors(e->args[1], f);
+        return add_factors(te, s, e->args[0], f) + add_factors(te, s, e->args[1], f);
     if (e->kind == TE_CAST && e->type == TE_F32) {
-        int bits = add_factors(e->args[0], f), most = e->store == TE_F32 ? BITS_F32 : BITS_BF16;
+        int most = e->store == TE_F32 ? BITS_F32 : BITS_BF16;
+        int bits = add_factors(te, s, e->args[0], f);
         bool holds = (e->store == TE_F32 || e->store == TE_BF16) && bits <= most;
         f->rounds |= !holds;
         return holds ? bits : NONE;
     }
-    if (e->kind != TE_READ) return NONE;
-    bool scale = te_dtype_scale(e->store);
-    int *n = scale ? &f->n_scale : &f->n_element;
-    if (*n == OPERANDS || (scale && e->other)) return NONE;
-    (scale ? f->scale : f->element)[(*n)++] = e;
-    return bits_of(e->store);
+    const TeExpr *read = e->kind == TE_READ ? e : pair_of(te, s, e, &half);
+    return read ? add_read(read, half, f) : NONE;
+}
+
+/* Are elements of both operands pairs, and an element of k one of each, whose scales are the same
+ * for both of its numbers?  Or are none pairs?  */
+static bool pairs_agree(const Factors *f) {
+    if (f->half[0] != f->half[1]) return false;
+    for (int i = 0; i < f->n_scale && f->half[0] >= 0; i++)
+        if (access_uses(f->scale[i]) >> f->half[0] & 1) return false;
+    return true;
 }
 
 /* Gives each scale to the element that has all of its indices of the output.  */
@@ -79,14 +135,20 @@ static bool read_scaled(const Te *te, const Groups *g, int stmt, Contraction *ou
     if (s->rhs->kind != TE_REDUCE || s->rhs->red != TE_RED_SUM || !reads_scales(s->rhs))
         return false;
     const TeExpr *body = s->rhs->args[0];
-    if (add_factors(body, &f) > BITS_F32 || f.n_element != OPERANDS || f.n_scale == 0) {
+    if (add_factors(te, s, body, &f) > BITS_F32 || f.n_element != OPERANDS || f.n_scale == 0) {
         *why = f.rounds ? "a cast to this type may round a product of element and scale; bf16(...) "
                           "and f32(...) do not"
-                        : "the body is no product of two f8 elements and a scale for each";
+                        : "the body is no product of two elements of 8 bits or less and a scale "
+                          "for each";
+        return false;
+    }
+    if (!pairs_agree(&f)) {
+        *why = "its elements of four bits are no pairs along k that share their scales";
         return false;
     }
     *out = (Contraction){.stmt = stmt, .red = TE_RED_SUM, .body = body, .product = true,
-                         .acc = contraction_accumulator(s, s->rhs)};
+                         .acc = contraction_accumulator(s, s->rhs),
+                         .within = f.half[0] < 0 ? 0 : 1u << f.half[0]};
     out->n_operand = OPERANDS;
     for (int i = 0; i < OPERANDS; i++)
         contraction_describe(te, s, f.element[i], &out->operand[i]);
