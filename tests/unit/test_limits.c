@@ -1,6 +1,6 @@
 /* Properties of plans that hold whatever their times are, of the operators of benchmarks/limits and
- * of the workload sets: none is predicted to be faster than its floor, and what gives the planner
- * more freedom makes none slower.  */
+ * of the workload sets: none is predicted to be faster than its floor, what gives the planner more
+ * freedom makes none slower, and what means the same takes as long.  */
 #include "base/file.h"
 #include "effort.h"
 #include "roller.h"
@@ -126,8 +126,28 @@ static void no_freedom_makes_a_plan_slower(void **state) {
     }
 }
 
+/* A softmax whose exponential has a name, and one that writes it twice.  */
+static void one_meaning_takes_one_time(void **state) {
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    RollerCtx *ctx;
+    RollerProfile *profile;
+    char *text;
+    size_t len;
+    (void)state;
+    assert_int_equal(roller_ctx_create(NULL, &ctx), ROLLER_OK);
+    assert_int_equal(roller_profile_load(ctx, "a100", &profile), ROLLER_OK);
+    assert_int_equal(file_read(a, &d, "benchmarks/limits/rows.te", 1 << 20, &text, &len), ST_OK);
+    double named = estimate_of(ctx, profile, text, "softmax_named").us;
+    assert_true(named == estimate_of(ctx, profile, text, "softmax_twice").us);
+    roller_profile_destroy(profile);
+    roller_ctx_destroy(ctx);
+    arena_destroy(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(none_is_below_its_floor),
-                                       cmocka_unit_test(no_freedom_makes_a_plan_slower)};
+                                       cmocka_unit_test(no_freedom_makes_a_plan_slower),
+                                       cmocka_unit_test(one_meaning_takes_one_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
