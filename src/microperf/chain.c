@@ -21,8 +21,8 @@
  *       rings' slots, as of a contract program's
  *
  * Blocks that stay: FILL is that of their first tile, and for each tile what overlaps with nothing;
- * a's next tile comes while the last turn's results are multiplied and stored, of which the
- * instructions count, and beyond that where it is longer.
+ * a's next tile comes while the last turn's results are multiplied and stored (in Tensor Memory:
+ * are stored), of which the instructions count, and beyond that where it is longer.
  *
  * A program that streams k is the first product's contract program with another end (ending.h):
  * the folds' instructions, the second product's clocks of the unit, wavefronts and outputs, and V,
@@ -113,7 +113,8 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const ChainTurn *t, 
 static double between_tiles(const Model *m, const RProg *r, const ChainTurn *t, const Phase *ph) {
     ChainClocks c = mp_chain_clocks(m, r, t, ph->resident);
     double work = end_clocks(m, r, t, ph).work;
-    double late = fetch_clocks(m, ph, t->a_bytes) - c.unit[1] - work;
+    double beside = rprog_tensor(m->dev, r) ? work : c.unit[1] + work;
+    double late = fetch_clocks(m, ph, t->a_bytes) - beside;
     return work + greater(late, 0) + c.ends;
 }
 

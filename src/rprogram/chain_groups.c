@@ -99,7 +99,6 @@ const char *chain_check_stays(const Problem *p, const Device *dev, const RProg *
     const ChainFacts *x = p->chain;
     const ColumnBounds *b = &x->chain->bounds;
     if (!rprog_warpgroups(dev, r)) return "only blocks of warpgroups stay for several tiles";
-    if (rprog_tensor(dev, r)) return "a chain with sums in Tensor Memory has a block for each tile";
     bool streams = rprog_chain_streams(p, r);
     if (streams && p->next->con.axis[AX_B].n > 0)
         return "blocks that stream k stay where there are no batches";

@@ -49,15 +49,16 @@ int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r)
 }
 
 /* Those that copy need few, a thread of them that issues products some more, and again for segments
- * of a tail, or for scales: words of two steps, and where those of a row are.  They leave the rest
- * to those that compute.  */
+ * of a tail, for the turns of a chain's next tile, or for scales: words of two steps, and where
+ * those of a row are.  They leave the rest to those that compute.  */
 enum { TAKEN_MOST = 240 };
 static int copying_need(const Device *dev, const RProg *r) {
     /* Of compiled kernels.  */
-    enum { COPYING = 24, ISSUING = 40, SEGMENTS = 24, STEPS = 2, PLACE = 2 };
+    enum { COPYING = 24, ISSUING = 40, SEGMENTS = 24, TURNS = 32, STEPS = 2, PLACE = 2 };
     if (!rprog_tensor(dev, r)) return COPYING;
     int words = rprog_tensor_scales(dev, r, 0) + rprog_tensor_scales(dev, r, 1);
     int need = r->tail > 0 ? ISSUING + SEGMENTS : ISSUING;
+    if (r->skeleton == SK_CHAIN && rprog_persistent(r)) need += TURNS;
     return need + STEPS * words + PLACE * words / rprog_scale_words(dev, r);
 }
 

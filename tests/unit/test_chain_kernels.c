@@ -200,6 +200,9 @@ static const Case staying_turns[] = {
     {"staying attention", "h200", ATTENTION(3, 200, 150, 64, 40, "bf16")},
     {"staying causal", "h200", CAUSAL_HEADS(5, 200, 64)},
     {"staying window", "h200", WINDOW(500, 500, 64, 70)},
+    {"staying tensor", "b200", ATTENTION(3, 250, 150, 64, 40, "bf16")},
+    {"staying tensor causal", "b200", CAUSAL_HEADS(3, 256, 64)},
+    {"staying tensor window", "b200", WINDOW(760, 760, 64, 70)},
 };
 enum {
     CASES = sizeof cases / sizeof *cases,

@@ -162,9 +162,11 @@ static void make_if(Kernel *k, const Node *n) {
     ir_close(cg);
 }
 
+/* What a role defines is known to it alone.  */
 static void make_role(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     const Role *r = &n->role;
+    const Variables before = k->var;
     Ir warp = k->var.warp;
     Ir first = ir_number(cg, IR_U32, r->first), warps = ir_number(cg, IR_U32, r->warps);
     bool last = r->first > 0 && r->first + r->warps == k->l->form->warps;
@@ -174,6 +176,7 @@ static void make_role(Kernel *k, const Node *n) {
     if (r->teams > 1) place_team(k);
     make_nodes(k, n->child);
     ir_close(cg);
+    k->var = before;
 }
 
 /* ---- leaves ---- */

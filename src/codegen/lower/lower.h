@@ -72,6 +72,8 @@ void lower_chain_behind(FormBuilder *b, const Lowered *l, const Contract *last);
 /* lower_chain_roles.c: likewise, of a chain whose second product is `last`; begins: scores begin
  * with their first products.  */
 void lower_chain_roles(FormBuilder *b, const Lowered *l, const Contract *last, bool begins);
+/* The loop over tiles of a block that stays, whose rings go on; `uses`: places of threads, too.  */
+void lower_chain_tiles(FormBuilder *b, const Lowered *l, const Contract *last, bool uses);
 /* What its copying warp does.  Where a mask decides on columns: rows of V of the loop's turn, or
  * (`end`) of the last one, that are none of the block's columns become zeros.  */
 bool lower_chain_cuts(const Lowered *l);

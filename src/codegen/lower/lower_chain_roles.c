@@ -34,7 +34,8 @@ static void about(const Make *m, int product) { m->b->product = product; }
 
 /* ---- copies ---- */
 
-/* The next rows of B, of V.  The slot of the first ones is free.  */
+/* The next rows of B, of V.  The slot of the first ones is free: that of A was, and it is free when
+ * no rows are read any more.  */
 static void add_rows(const Make *m, int product, bool first) {
     about(m, product);
     int ring = ring_of(m, product);
@@ -72,15 +73,18 @@ static void add_a(const Make *m) {
     if (m->stays) form_add(m->b, NODE_VALUES, VALUES_PUT)->ring = ring;
 }
 
-/* Tiles of a block that stays, whose rings go on.  */
+void lower_chain_tiles(FormBuilder *b, const Lowered *l, const Contract *last, bool uses) {
+    if (!last->stays) return;
+    b->product = RESULTS;
+    lower_open_tiles(b, l);
+    form_add(b, NODE_VALUES, VALUES_TILE)->from = uses;
+    b->product = SCORES;
+    if (rprog_chain_parted(l->p, l->r)) form_add(b, NODE_VALUES, VALUES_COLUMNS);
+    form_add(b, NODE_VALUES, VALUES_TILE);
+}
+
 static void open_tiles(const Make *m, bool uses) {
-    if (!m->stays) return;
-    about(m, RESULTS);
-    lower_open_tiles(m->b, m->l);
-    form_add(m->b, NODE_VALUES, VALUES_TILE)->from = uses;
-    about(m, SCORES);
-    if (rprog_chain_parted(m->l->p, m->l->r)) form_add(m->b, NODE_VALUES, VALUES_COLUMNS);
-    form_add(m->b, NODE_VALUES, VALUES_TILE);
+    lower_chain_tiles(m->b, m->l, m->c[RESULTS], uses);
 }
 
 /* In the order in which they are used: scores may run ahead by one turn.  */
@@ -91,7 +95,7 @@ static void add_copies(const Make *m) {
     add_rings(m, false);
     open_tiles(m, false);
     add_a(m);
-    if (ahead) add_rows(m, SCORES, !m->stays);
+    if (ahead) add_rows(m, SCORES, true);
     open_turns(m, "done", 0, false);
     if (ahead) form_if(m->b, WHEN_LEFT, 1)->name = "done";
     add_rows(m, SCORES, false);
@@ -312,7 +316,7 @@ static void add_begin(const Make *m) {
 }
 
 void lower_chain_copies(FormBuilder *b, const Lowered *l, const Contract *last) {
-    add_copies(&(Make){.b = b, .l = l, .c = {l->layout->product, last}});
+    add_copies(&(Make){.b = b, .l = l, .c = {l->layout->product, last}, .stays = last->stays});
 }
 
 void lower_chain_behind(FormBuilder *b, const Lowered *l, const Contract *last) {

@@ -10,6 +10,8 @@
  *            wait for the products of the terms before: results move to the bases of their rows
  *            terms to Tensor Memory
  *         results are there with the last products
+ * Of a block that stays these are those of a tile; its results are loaded before terms of the next
+ * one are stored, so that its products may begin them anew.
  * So scores of the next turn and results of the one before are made while a turn is folded, and
  * one warpgroup's powers are beside another one's other work.  Rows of B and of V are free when
  * their products have ended, and these threads wait for nothing but full slots, loaded scores and
@@ -72,7 +74,7 @@ static Node *add_products(const Make *m, int product) {
     return n;
 }
 
-/* Nothing has used the place of the first ones.  */
+/* The place of the first ones is free: terms of the tile before were made of what was there.  */
 static void issue_scores(const Make *m, bool first) {
     const Contract *c = m->c[SCORES];
     about(m, SCORES);
@@ -81,7 +83,7 @@ static void issue_scores(const Make *m, bool first) {
     open_teams(m);
     if (!first) wait_tensor(m, m->scores, RING_EMPTY);
     Node *n = add_products(m, SCORES);
-    late(form_reads(m->b, n, ROOM_STAGE, c->side[0].number), OF_ANY);
+    late(form_reads(m->b, n, ROOM_STAGE, c->side[0].number), c->stays ? OF_TAKEN : OF_ANY);
     late(form_writes(m->b, n, ROOM_ACCUMULATORS, SCORES), OF_PUT);
     lower_commit(m->b, c, m->scores, RING_FULL, 0);
     form_close(m->b);
@@ -121,15 +123,10 @@ static void begin_product(const Make *m, int product) {
     use_ring(m, ring_of(m, product));
 }
 
-static void add_issued(const Make *m) {
-    const Contract *c = m->c[SCORES];
-    int a = c->side[0].ring;
-    form_if(m->b, WHEN_ONE, 0)->from = contract_turns(c)->use.first;
-    begin_product(m, RESULTS);
-    begin_product(m, SCORES);
-    turn(m, VALUES_RING, m->scores);
-    use_ring(m, m->terms);
-    use_ring(m, a);
+/* The products of a tile.  */
+static void issue_tile(const Make *m, bool stays) {
+    int a = m->c[SCORES]->side[0].ring;
+    about(m, SCORES);
     form_add(m->b, NODE_VALUES, VALUES_STAGE)->from = true;
     lower_barrier(m->b, SYNC_WAIT, a, RING_FULL);
     form_if(m->b, WHEN_ALWAYS, 0);
@@ -141,6 +138,23 @@ static void add_issued(const Make *m) {
     form_close(m->b);
     issue_results(m);
     form_close(m->b);
+    if (!stays) return;
+    about(m, SCORES);
+    lower_commit(m->b, m->c[SCORES], a, RING_EMPTY, 0);
+    turn(m, VALUES_TAKE, a);
+}
+
+static void add_issued(const Make *m) {
+    const Contract *c = m->c[SCORES], *last = m->c[RESULTS];
+    form_if(m->b, WHEN_ONE, 0)->from = contract_turns(c)->use.first;
+    begin_product(m, RESULTS);
+    begin_product(m, SCORES);
+    turn(m, VALUES_RING, m->scores);
+    use_ring(m, m->terms);
+    use_ring(m, c->side[0].ring);
+    lower_chain_tiles(m->b, m->l, last, false);
+    issue_tile(m, last->stays);
+    if (last->stays) form_close(m->b);
     form_close(m->b);
 }
 
@@ -191,6 +205,7 @@ static void add_folds(const Make *m) {
     use_ring(m, m->scores);
     turn(m, VALUES_RING, m->terms);
     if (lower_chain_cuts(m->l)) use_ring(m, ring_of(m, RESULTS));
+    lower_chain_tiles(m->b, m->l, m->c[RESULTS], true);
     about(m, SCORES);
     if (m->l->p->group->chain->rows) form_add(m->b, NODE_VALUES, VALUES_ROWS);
     form_add(m->b, NODE_VALUES, VALUES_TERMS);
