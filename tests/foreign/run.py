@@ -67,7 +67,7 @@ def environment(build, suite):
         "LD_PRELOAD": os.path.join(build, "simdriver", "libcuda.so.1"),
         "PYTHONPATH": HERE,
         "ROLLER_PROFILE_PATH": os.path.join(ROOT, "profiles"),
-        "ROLLER_SIM_PROFILE": "a100,h200,b200",
+        "ROLLER_SIM_PROFILE": "a100,h200,b200,rtx5090",
         "CUDA_PATH": toolkit, "CUDA_HOME": toolkit,
         "NVRTC_PATH": os.path.join(toolkit, "lib", "libnvrtc.so.13"),
         "XDG_CACHE_HOME": os.path.join(build, "foreign", "cache"),

@@ -1,6 +1,7 @@
 """Kernels in Triton, compiled ahead of time on a machine without a GPU, against NumPy."""
 import unittest
 
+import ml_dtypes
 import numpy as np
 import triton
 import triton.language as tl
@@ -9,7 +10,8 @@ from triton.compiler import ASTSource
 
 from device import DeviceTest, TensorMap
 
-TYPES = {"float16": "fp16", "float32": "fp32", "int32": "i32", "int8": "i8", "uint8": "u8"}
+TYPES = {"float16": "fp16", "float32": "fp32", "int32": "i32", "int8": "i8", "uint8": "u8",
+         "float8_e4m3fn": "fp8e4nv"}
 
 
 @triton.jit
@@ -126,16 +128,18 @@ def matmul(a, b, c, m, n, k, bm: tl.constexpr, bn: tl.constexpr, bk: tl.constexp
 
 @triton.jit
 def matmul_scaled(a, scale_a, b, scale_b, c, n, k, bm: tl.constexpr, bn: tl.constexpr,
-                  bk: tl.constexpr, kind: tl.constexpr):
+                  bk: tl.constexpr, kind: tl.constexpr, packed: tl.constexpr, span: tl.constexpr):
+    """c = a b^T; `packed` elements to a byte, and a scale for `span` elements."""
     rows, columns = tl.arange(0, bm), tl.arange(0, bn)
-    step, block = tl.arange(0, bk), tl.arange(0, bk // 32)
+    step, block = tl.arange(0, bk // packed), tl.arange(0, bk // span)
     acc = tl.zeros((bm, bn), tl.float32)
     for begin in range(0, k, bk):
-        va = tl.load(a + rows[:, None] * k + (begin + step)[None, :])
-        vb = tl.load(b + columns[None, :] * k + (begin + step)[:, None])
-        at = (begin // 32 + block)[None, :]
-        sa = tl.load(scale_a + rows[:, None] * (k // 32) + at)
-        sb = tl.load(scale_b + columns[:, None] * (k // 32) + at)
+        here = begin // packed + step
+        va = tl.load(a + rows[:, None] * (k // packed) + here[None, :])
+        vb = tl.load(b + columns[None, :] * (k // packed) + here[:, None])
+        at = (begin // span + block)[None, :]
+        sa = tl.load(scale_a + rows[:, None] * (k // span) + at)
+        sb = tl.load(scale_b + columns[:, None] * (k // span) + at)
         acc = tl.dot_scaled(va, sa, kind, vb, sb, kind, acc)
     tl.store(c + rows[:, None] * n + columns[None, :], acc)
 
@@ -401,30 +405,59 @@ class Sm90(Maps, DeviceTest):
     unit = "wgmma.mma_async"
 
 
-class Sm100(Maps, DeviceTest):
-    sm = 100
-    unit = "tcgen05.mma"
+class Scaled:
+    """Products whose operands have block scales; the random bits of both are all values of middle size."""
+
+    def scaled(self, elements, scales, span, expect):
+        m, n, k = 128, 128, 256
+        a, scale_a, value_a = operand(m, k, elements, scales, span, seed=3)
+        b, scale_b, value_b = operand(n, k, elements, scales, span, seed=4)
+        c = np.zeros((m, n), np.float32)
+        ptx = self.run_kernel(matmul_scaled, (1, 1, 1), (a, scale_a, b, scale_b, c, n, k), bm=m, bn=n,
+                              bk=128, kind=elements, packed=2 if elements == "e2m1" else 1, span=span)
+        self.assertIn(expect, ptx)
+        np.testing.assert_allclose(c, value_a @ value_b.T, rtol=1e-5, atol=1e-3)
 
     def test_matmul_scaled(self):
-        rng = np.random.default_rng(3)
-        m, n, k = 128, 128, 256
+        self.scaled("e4m3", "ue8m0", 32, "kind::mxf8f6f4.block_scale")
 
-        def operand(rows, e):
-            """Bits of e4m3 with middle exponents, of scales, and the values of both."""
-            bits = rng.integers(0, 256, (rows, k), np.uint8) & 0x87 | rng.integers(
-                5, 9, (rows, k)).astype(np.uint8) << 3
-            scales = rng.integers(e - 2, e + 3, (rows, k // 32)).astype(np.uint8)
-            value = (8 + (bits & 7)) * 2.0 ** ((bits >> 3 & 15).astype(int) - 10)
-            value *= np.where(bits >> 7, -1, 1)
-            return bits, scales, value * np.repeat(2.0 ** (scales.astype(int) - 127), 32, 1)
+    def test_matmul_mxfp4(self):
+        self.scaled("e2m1", "ue8m0", 32, self.mxfp4)
 
-        a, scale_a, value_a = operand(m, 127)
-        b, scale_b, value_b = operand(n, 130)
-        c = np.zeros((m, n), np.float32)
-        ptx = self.run_kernel(matmul_scaled, (1, 1, 1), (a, scale_a, b, scale_b, c, n, k), bm=m,
-                              bn=n, bk=128, kind="e4m3")
-        self.assertIn("kind::mxf8f6f4.block_scale", ptx)
-        np.testing.assert_allclose(c, value_a @ value_b.T, rtol=1e-5, atol=1e-3)
+    def test_matmul_nvfp4(self):
+        self.scaled("e2m1", "ue4m3", 16, "kind::mxf4nvf4.block_scale")
+
+
+def operand(rows, k, elements, scales, span, seed):
+    """Bits of a matrix and of its scales as they lie in memory, and the values of the matrix."""
+    rng = np.random.default_rng(seed)
+    if elements == "e4m3":
+        bits = rng.integers(0, 256, (rows, k), np.uint8) & 0x87
+        bits |= rng.integers(5, 9, (rows, k), np.uint8) << 3
+        value = bits.view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+    else:
+        codes = rng.integers(0, 16, (rows, k), np.uint8)
+        value = codes.view(ml_dtypes.float4_e2m1fn).astype(np.float64)
+        bits = codes[:, ::2] | codes[:, 1::2] << 4
+    if scales == "ue8m0":
+        factor = rng.integers(125, 131, (rows, k // span), np.uint8)
+        value_of = 2.0 ** (factor.astype(int) - 127)
+    else:
+        factor = rng.integers(40, 72, (rows, k // span), np.uint8).view(ml_dtypes.float8_e4m3fn)
+        value_of = factor.astype(np.float64)
+    return bits, factor, value * np.repeat(value_of, span, 1)
+
+
+class Sm100(Maps, Scaled, DeviceTest):
+    sm = 100
+    unit = "tcgen05.mma"
+    mxfp4 = "kind::mxf4.block_scale"
+
+
+class Sm120(Kernels, Scaled, DeviceTest):
+    sm = 120
+    unit = "mma.sync"
+    mxfp4 = "kind::mxf4nvf4.block_scale"  # with scales of 32 elements
 
 
 if __name__ == "__main__":
