@@ -188,33 +188,34 @@ class Partition:
 
     # ---- a region's program ----
     def lower(self, region):
-        g, values, inside = Graph(**self.graph_options), {}, set(region.nodes)
-        taken = {}
-
-        def value(n):
-            if n not in values:
-                if is_view(n) and self.kind[n] == "view":
-                    for m in n.all_input_nodes:
-                        if not is_number(m):
-                            value(m)
-                    values[n] = lower_node(g, n, values)
-                else:
-                    made = g.argument(n.meta["val"], n.meta["val"].dense())
-                    taken[f"a{len(g.arguments) - 1}"], values[n] = n, made
-            return values[n]
+        g, values, taken = Graph(**self.graph_options), {}, {}
         for node in region.nodes:
             for n in node.all_input_nodes:
                 if not is_number(n):
-                    value(n)
+                    self.bring(g, n, values, taken)
             values[node] = lower_node(g, node, values)
-        region.outputs = [n for n in region.nodes if self.is_wanted(n, inside)
-                          and of_tensor(n.meta["val"])]
+        inside = set(region.nodes)
+        region.outputs = [n for n in region.nodes
+                          if self.is_wanted(n, inside) and of_tensor(n.meta["val"])]
         if not region.outputs:
             return
-        te, names, region.told = write(g, [(values[n], n.meta["val"]) for n in region.outputs],
-                                       True)
+        made = [(values[n], n.meta["val"]) for n in region.outputs]
+        te, names, region.told = write(g, made, True)
         region.inputs = [taken[name] for name in names]
         region.program = program(te, self.options.profile)
+
+    def bring(self, g, node, values, taken):
+        """The value of a node that a region reads: a view of what it reads, or an argument."""
+        if node in values:
+            return
+        if is_view(node) and self.kind[node] == "view":
+            for n in node.all_input_nodes:
+                if not is_number(n):
+                    self.bring(g, n, values, taken)
+            values[node] = lower_node(g, node, values)
+        else:
+            values[node] = g.argument(node.meta["val"], node.meta["val"].dense())
+            taken[f"a{len(g.arguments) - 1}"] = node
 
     def is_wanted(self, node, inside):
         """Does anything outside read it, through views too?"""

@@ -15,12 +15,16 @@ HOSTS, RANDOM = ("simulate", "evaluate"), ("torch", "program")
 
 
 class Options:
-    """profile: the GPU that is planned for (that of the tensors, or the default one).  host: what
-    tensors in host memory are for: `simulate` runs the compiled code in the simulator, `evaluate`
-    the definition of the expression, which needs no NVRTC and is faster.  tf32: of f32 products,
-    or of "convolutions" alone; None: as PyTorch's switches say.  random: `torch` leaves random numbers to PyTorch, `program`
-    draws them where they are used, by seeds of PyTorch's generator.  executor, progress: as of
-    compile_many; progress=True writes to standard error, as it does to a terminal anyhow."""
+    """How programs of a graph are made and run.
+
+    profile: the GPU that is planned for (that of the tensors, or the default one).
+    host: what tensors in host memory are for.  `simulate` runs the compiled code in the simulator,
+    `evaluate` the definition of the expression, which needs no NVRTC and is faster.
+    tf32: of f32 products, or of "convolutions" alone; None: as PyTorch's switches say.
+    random: `torch` leaves random numbers to PyTorch, `program` draws them where they are used, by
+    seeds of PyTorch's generator.
+    executor, progress: as of compile_many; progress=True writes to standard error, as it does to a
+    terminal anyhow."""
 
     def __init__(self, *, profile=None, host="simulate", tf32=None, random="torch", executor=None,
                  progress=None):
