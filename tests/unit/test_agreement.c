@@ -86,15 +86,28 @@ static const char *build(KernelCase *c, const char *name, const char *text, doub
     return NULL;
 }
 
-typedef enum { GAP_NEAR, GAP_APART, GAP_FAR } Gap;
+typedef enum { GAP_NEAR, GAP_APART, GAP_FAR, GAP_UNKNOWN } Gap;
 
-/* How far apart are both times?  */
-static Gap gap_of(const Gpu *g, const char *name, const char *text) {
+/* Does the simulator take long?  It runs some blocks of many, but blocks that stay make all of a
+ * product.  */
+static bool is_long(const RPlan *plan) {
+    for (int g = 0; g < plan->n; g++)
+        if (plan->prog[g].grid != GRID_TILES && plan->problem[g].flops > (double)(1ll << 32))
+            return true;
+    return false;
+}
+
+/* How far apart are both times?  `all`: also where that takes long.  */
+static Gap gap_of(const Gpu *g, const char *name, const char *text, bool all) {
     Arena *a = arena_create(NULL);
     KernelCase c = {.arena = a, .diag = diag_new(a), .dev = device_of(a, g)};
     bool list = getenv("LIST") || getenv("ROW");
     double us = 0;
     const char *wrong = build(&c, name, text, &us);
+    if (!wrong && !all && is_long(&c.plan)) {
+        arena_destroy(a);
+        return GAP_UNKNOWN;
+    }
     if (!wrong) wrong = kernel_time(&c, 1);
     double ratio = us > c.us ? us / c.us : c.us / us;
     Gap gap = wrong || !(ratio < far) ? GAP_FAR : ratio < bound ? GAP_NEAR : GAP_APART;
@@ -114,7 +127,7 @@ static void small_ops(void **state) {
     if (getenv("ROWS") || getenv("ROW")) skip();
     for (int i = 0; i < FIRST * OPS; i++) {
         if (!effort_long() && i % 4 != share) continue;
-        apart += gap_of(&gpu[i % FIRST], op[i / FIRST].name, op[i / FIRST].text) != GAP_NEAR;
+        apart += gap_of(&gpu[i % FIRST], op[i / FIRST].name, op[i / FIRST].text, true) != GAP_NEAR;
     }
     assert_int_equal(apart, 0);
 }
@@ -132,8 +145,8 @@ static const Gpu *drawn_gpu(Rng *rng) {
     return g;
 }
 
-/* A product whose blocks take the simulator long.  */
-static bool is_long(const Workload *w) {
+/* A product whose blocks have much to do.  */
+static bool is_large(const Workload *w) {
     static const char *const key[] = {"M", "N", "K"};
     double points = 1;
     for (int i = 0; i < 3; i++) points *= (double)workload_get(w, key[i], 1);
@@ -147,7 +160,8 @@ static void workload_rows(void **state) {
     const char *one = getenv("ROW"), *rows = getenv("ROWS");
     Rng rng = {effort_seed()};
     WorkloadSet all[SETS];
-    int n = 0, taken = 0, gaps[GAP_FAR + 1] = {0};
+    bool any = one || rows || effort_long();
+    int n = 0, gaps[GAP_UNKNOWN + 1] = {0};
     for (int i = 0; i < SETS; i++) {
         const char *path = arena_printf(a, "benchmarks/workloads/%s.csv", set[i]);
         assert_int_equal(workload_read(a, &d, path, &all[i]), ST_OK);
@@ -160,13 +174,11 @@ static void workload_rows(void **state) {
             bool drawn = rng_below(&rng, (uint32_t)n) < wanted;
             Buf text = buf_new(a);
             if (one ? strcmp(w->id, one) != 0 : !drawn) continue;
-            if (!one && !rows && !effort_long() && is_long(w)) continue;
-            if (!workload_te(w, NULL, &text)) continue;
-            taken++;
-            gaps[gap_of(g, w->id, buf_str(&text))]++;
+            if (!any && is_large(w)) continue;
+            if (workload_te(w, NULL, &text)) gaps[gap_of(g, w->id, buf_str(&text), any)]++;
         }
     }
-    int apart = gaps[GAP_APART] + gaps[GAP_FAR];
+    int apart = gaps[GAP_APART] + gaps[GAP_FAR], taken = apart + gaps[GAP_NEAR];
     if (getenv("LIST")) print_message("%d of %d are apart\n", apart, taken);
     arena_destroy(a);
     assert_int_equal(gaps[GAP_FAR], 0);

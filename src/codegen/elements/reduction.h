@@ -14,8 +14,9 @@
  * combined by           LN threads          one, or a warp's      one, or some of a warp
  * online reductions       follow in a step    follow in a step      have a walk of their own
  *
- * What a form of reduction is, monoid.c alone knows; how lanes meet, reduce.c, and warps, meeting.c;
- * where elements lie, the files of each column of this table, which make its ThreadMap.  */
+ * What a form of reduction is, monoid.c alone knows; how lanes meet, reduce.c, and warps,
+ * meeting.c; where elements lie, the files of each column of this table, which make its
+ * ThreadMap.  */
 #ifndef ROLLER_CODEGEN_ELEMENTS_REDUCTION_H
 #define ROLLER_CODEGEN_ELEMENTS_REDUCTION_H
 #include "codegen/elements/elements.h"
