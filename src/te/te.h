@@ -356,7 +356,8 @@ typedef struct {
     int64_t multiple, most;
 } TeGiven;
 /* The same op for those of its run-time sizes of which that holds, which is known of all that is
- * made of them, too: where one value is left it is a number.  NULL: there are none.  */
+ * made of them, too: where one value is left it is a number.  The op as it is where nothing more is
+ * known, so that a plan of one is a plan of the other.  NULL: there are no such sizes.  */
 Te *te_given(Arena *a, const Te *te, const TeGiven *given);
 /* Are all these run-time sizes what the op knows of them?  */
 bool te_gives(const Te *te, const int64_t *value);

@@ -325,6 +325,21 @@ static void test_given_one(void **state) {
     }
 }
 
+/* A strategy in which nothing more is known has the op's own plan: not a factor of 1 may go.  */
+static void test_given_nothing(void **state) {
+    (void)state;
+    static const char text[] = "param N = 4..64 % 4, Q = 1;\n"
+                               "op f(A: f32[N,Q,N*Q]) -> C: f32[N,Q,N*Q] { C[i,j,k] = A[i,j,k]; }";
+    static const TeGiven nothing[][TE_MAX_SIZES] = {{{0, 0}}, {{1, 64}}, {{2, 100}}, {{4, 0}}};
+    Te *te = parse(text, NULL, 0);
+    for (size_t i = 0; i < sizeof nothing / sizeof nothing[0]; i++) {
+        const Te *given = te_given(arena, te, nothing[i]);
+        assert_ptr_equal(given->tensor, te->tensor);
+        assert_ptr_equal(given->stmt, te->stmt);
+    }
+    assert_ptr_not_equal(te_given(arena, te, (TeGiven[TE_MAX_SIZES]){{8, 0}})->tensor, te->tensor);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void) {
@@ -332,6 +347,7 @@ int main(void) {
         TEST(test_define_text), TEST(test_defines), TEST(test_specialize),
         TEST(test_specialize_refuses), TEST(test_choice), TEST(test_positional), TEST(test_used),
         TEST(test_check_sees), TEST(test_given), TEST(test_given_one),
+        TEST(test_given_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -256,11 +256,24 @@ static void give_size(TeExtent *e, const TeGiven *given) {
     if (given->multiple > 1) restrict_to(e, given->multiple);
 }
 
+/* Does it hold of all the sizes already?  */
+static bool gives_nothing(const Te *te, const TeGiven *given) {
+    bool nothing = true;
+    for (int i = 0; i < te->n_size && nothing; i++) {
+        const TeExtent *e = &te->size[i].extent;
+        if (te->size[i].kind != TE_SIZE_RUNTIME) continue;
+        nothing = (given[i].most <= 0 || given[i].most >= e->value) &&
+                  (given[i].multiple <= 1 || e->multiple % given[i].multiple == 0);
+    }
+    return nothing;
+}
+
 Te *te_given(Arena *a, const Te *te, const TeGiven *given) {
     int64_t largest[TE_MAX_SIZES] = {0};
     Te *copy = ARENA_NEW(a, Te);
     Values v;
     *copy = *te;
+    if (gives_nothing(te, given)) return copy;
     copy->size = ARENA_ARRAY(a, TeSize, te->n_size);
     memcpy(copy->size, te->size, (size_t)te->n_size * sizeof *te->size);
     for (int i = 0; i < te->n_size; i++) {
