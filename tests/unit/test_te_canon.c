@@ -141,6 +141,12 @@ static void other_shapes_are_read_through(void **state) {
     for (int i = 0; i < 5; i++)
         check_becomes("X: f32[4,6,3]) -> Y: f32[4,6]",
                       arena_printf(a, "t[i,j] = sum[k](X[i,j,k]); %s", shown[i]), want);
+    /* Data choose the element, within the part that it is in.  */
+    check_becomes("X: f32[6,3], Z: f32[4]) -> Y: f32[4]",
+                  "t[i] = sum[k](X[i,k]); u[a] = a < 6 ? t[a] : t[a-6] where a in 9;"
+                  " Y[i] = exp(u[i32(min(max(Z[i], 0), 5))]);",
+                  "  t[i] = sum[k](X[i,k]);\n"
+                  "  Y[i] = exp(t[i32(min(max(Z[i],0),5))]);\n");
     /* Digits in another order are another element.  */
     check_becomes("X: f32[6,3]) -> Y: f32[6]",
                   "t[i] = sum[k](X[i,k]); u[a,b] = t[a*2+b] where a in 3, b in 2;"

@@ -64,6 +64,14 @@ static bool seen_as(const Through *x, const TeExpr *e, Affine *out) {
            (access_affine(x->n->te, x->made, e, &f) && compose(x, &f, out));
 }
 
+static Interval seen_range(const Through *x, const TeExpr *e) {
+    Affine f;
+    Interval r;
+    if (!seen_as(x, e, &f)) return te_range(x->n->te, x->s, substitute(x, e), NULL);
+    access_range(x->s, &f, &r.lo, &r.hi);
+    return r;
+}
+
 static bool holds(TeKind kind, int64_t difference) {
     return kind == TE_LT   ? difference < 0
            : kind == TE_LE ? difference <= 0
@@ -75,17 +83,14 @@ static bool holds(TeKind kind, int64_t difference) {
 static const TeExpr *shown(const Through *x, const TeExpr *e) {
     while (e->kind == TE_SELECT) {
         const TeExpr *order = e->args[0];
-        Affine f;
-        int64_t lo, hi;
         if (order->kind < TE_LT || order->kind > TE_GE ||
             te_dtype_class(order->args[0]->type) != TE_CLASS_INT ||
             te_dtype_class(order->args[1]->type) != TE_CLASS_INT)
             return NULL;
         TeExpr difference = {.kind = TE_SUB, .type = TE_I64, .n_args = 2, .args = order->args};
-        if (!seen_as(x, &difference, &f)) return NULL;
-        access_range(x->s, &f, &lo, &hi);
-        if (lo > hi || holds(order->kind, lo) != holds(order->kind, hi)) return NULL;
-        e = e->args[holds(order->kind, lo) ? 1 : 2];
+        Interval r = seen_range(x, &difference);
+        if (r.lo > r.hi || holds(order->kind, r.lo) != holds(order->kind, r.hi)) return NULL;
+        e = e->args[holds(order->kind, r.lo) ? 1 : 2];
     }
     return e->kind == TE_READ && !e->other ? e : NULL;
 }
@@ -109,8 +114,9 @@ static bool read_through(const Through *x, TeExpr *read) {
     out->inside = TE_INSIDE_ALWAYS;
     for (int d = 0; d < e->n_args; d++) {
         Affine f;
-        if (!seen_as(x, e->args[d], &f)) return false;
-        out->args[d] = cut_affine(x->n->a, &f, read->pos);
+        if (seen_as(x, e->args[d], &f)) out->args[d] = cut_affine(x->n->a, &f, read->pos);
+        else if (e->args[d]->kind == TE_INDEX) out->args[d] = substitute(x, e->args[d]);
+        else return false;
     }
     if (!normalize_inside(te, x->s, out)) return false;
     *read = *out;

@@ -4,23 +4,15 @@
 #include "te/tree/tree.h"
 #include <string.h>
 
-/* A read of one index over a dimension that is just as long, or an affine one of static range.  */
+/* At an index over a dimension that is just as long, or within the least length.  */
 bool normalize_inside(const Te *te, const TeStmt *s, const TeExpr *read) {
     const TeTensor *t = &te->tensor[read->v.ref];
     for (int d = 0; d < t->rank; d++) {
         const TeExpr *sub = read->args[d];
         if (sub->kind == TE_INDEX && te_extent_same(&s->index[sub->v.ref].hi, &t->shape[d]))
             continue;
-        Affine f;
-        int64_t lo, hi;
-        if (t->shape[d].expr || !access_affine(te, s, sub, &f))
-            return false;
-        for (int i = 0; i < s->n_index; i++) {
-            if (f.coef[i] != 0 && s->index[i].hi.expr)
-                return false;
-        }
-        access_range(s, &f, &lo, &hi);
-        if (lo <= hi && (lo < 0 || hi >= t->shape[d].value))
+        Interval r = te_range(te, s, sub, NULL);
+        if (r.lo < 0 || r.hi >= t->shape[d].min)
             return false;
     }
     return true;

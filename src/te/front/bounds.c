@@ -1,6 +1,7 @@
 /* Every unguarded read is inside its tensor, provably; and what else ranges decide: the length
  * of an argmax, the number of iterations.  */
 #include "te/front/front.h"
+#include "te/tree/tree.h"
 #include <inttypes.h>
 
 enum { FACTS = 32, FACT_DEPTH = 2, CASES = 6 };
@@ -333,9 +334,9 @@ static void note_range(Op *op) {
     TensorInfo *t = &op->tensor[s->tensor];
     const TeTensor *made = &op->te->tensor[s->tensor];
     if (made->role != TE_TEMP || te_dtype_class(s->rhs->type) != TE_CLASS_INT) return;
-    t->range = expr_range(op, s->rhs);
-    t->ranged = interval_within(t->range, type_range(made->dtype));
-    if (!t->ranged || (t->range.lo == INT64_MIN && t->range.hi == INT64_MAX)) return;
+    Interval r = op->range[s->tensor] = expr_range(op, s->rhs);
+    bool any = r.lo == INT64_MIN && r.hi == INT64_MAX;
+    if (any || !interval_within(r, te_type_range(made->dtype))) return;
     value_bounds(op, s->rhs, &t->least, &t->most);
     t->least = lasting(op, t->least);
     t->most = lasting(op, t->most);

@@ -191,6 +191,11 @@ bool too_many_errors(const Front *f);                      /* more than can be k
  * error.  */
 bool lex(Front *f, size_t *pos, Token *out);
 const char *token_text(TokenKind k);                       /* of a mark */
+/* ast.c: syntax trees that no text has.  Operands are copied, and may stand elsewhere, too.  */
+Ast *ast_int(Front *f, int64_t v, uint32_t pos);
+Ast *ast_name(Front *f, Symbol *sym, uint32_t pos);
+Ast *ast_node(Front *f, TeKind kind, uint32_t pos, const Ast *const *operand, int n);
+
 /* The items of the file in order; NULL after reporting an error.  `only`: the op that is read, of
  * others their names; NULL: all are.  */
 AstItem *parse_file(Front *f, const char *only);
@@ -250,16 +255,16 @@ typedef struct {
     bool bad;
     bool assigned, read;
     bool known[TE_MAX_RANK];              /* shape[d] is */
-    /* A temporary of integers whose statement was checked: what its elements can be.  */
-    bool ranged;
-    Interval range;
-    const Poly *least, *most; /* in sizes; NULL: no more than the range */
+    /* A temporary of integers whose statement was checked: what its elements can be, in sizes;
+     * NULL: no more than its range tells.  */
+    const Poly *least, *most;
 } TensorInfo;
 
 typedef struct {
     Front *f;
     Te *te;
     TensorInfo *tensor;
+    Interval *range;          /* of tensors of integers, as te_range takes them */
     StmtInfo *stmt;
     TeStmt *cur;              /* statement being checked */
     StmtInfo *info;
@@ -333,8 +338,7 @@ void subscripts_collect(Op *op, int stmt);                 /* subscripts.c */
 void polys_enter(Op *op, int stmt);
 const Poly *expr_poly(Op *op, const TeExpr *e);            /* of an integer expression */
 const Poly *extent_poly(Op *op, const TeExtent *e);
-Interval expr_range(Op *op, const TeExpr *e);              /* interval.c: of its values */
-Interval type_range(TeDtype t);
+Interval expr_range(const Op *op, const TeExpr *e);        /* of its values */
 void value_bounds(Op *op, const TeExpr *e, const Poly **least, const Poly **most);
 bool bounds_check(Op *op, int stmt);                       /* bounds.c */
 /* cases.c: the choices that a subscript makes.  The first one of e, NULL: there is none; e where

@@ -18,6 +18,8 @@ static Op op_begin(Front *f, const AstItem *item) {
     te->tensor = ARENA_ARRAY(f->arena, TeTensor, n_tensor);
     te->stmt = ARENA_ARRAY(f->arena, TeStmt, item->n_args + item->n_stmt);
     op.tensor = ARENA_ARRAY(f->arena, TensorInfo, n_tensor);
+    op.range = ARENA_ARRAY(f->arena, Interval, n_tensor);
+    for (int i = 0; i < n_tensor; i++) op.range[i] = INTERVAL_ALL;
     op.stmt = ARENA_ARRAY(f->arena, StmtInfo, item->n_stmt);
     for (int i = 0; i < f->n_size; i++) f->size[i].used = false;
     return op;

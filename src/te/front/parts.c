@@ -7,36 +7,8 @@
 #include "te/front/front.h"
 #include <string.h>
 
-/* ---- trees ---- */
-
-static Ast *literal(Front *f, int64_t v, uint32_t pos) {
-    Ast *a = ARENA_NEW(f->arena, Ast);
-    *a = (Ast){.kind = TE_INT, .pos = pos, .depth = 1, .i = v};
-    return a;
-}
-
-static Ast *name(Front *f, Symbol *sym, uint32_t pos) {
-    Ast *a = ARENA_NEW(f->arena, Ast);
-    *a = (Ast){.kind = TE_INDEX, .pos = pos, .depth = 1, .sym = sym};
-    return a;
-}
-
-/* Operands stay where they are, too: what is linked is copies.  */
-static Ast *node(Front *f, TeKind kind, const Ast *const *operand, int n) {
-    Ast *a = ARENA_NEW(f->arena, Ast), **tail = &a->args;
-    *a = (Ast){.kind = kind, .pos = operand[0]->pos, .depth = 1};
-    for (int i = 0; i < n; i++) {
-        Ast *x = *tail = ARENA_NEW(f->arena, Ast);
-        *x = *operand[i];
-        x->next = NULL;
-        tail = &x->next;
-        if (x->depth >= a->depth) a->depth = (uint16_t)(x->depth + 1);
-    }
-    return a;
-}
-
 static Ast *binary(Front *f, TeKind kind, const Ast *x, const Ast *y) {
-    return node(f, kind, (const Ast *[]){x, y}, 2);
+    return ast_node(f, kind, x->pos, (const Ast *[]){x, y}, 2);
 }
 
 /* ---- what a place says ---- */
@@ -68,7 +40,7 @@ static bool without(Front *f, const Ast *a, const Symbol *index, const Ast **out
     if (a->kind == TE_INDEX && a->sym == index) return true;
     if (a->kind != TE_ADD && a->kind != TE_SUB) return false;
     if (without(f, x, index, &rest)) {
-        if (!rest && a->kind == TE_SUB) rest = literal(f, 0, a->pos);
+        if (!rest && a->kind == TE_SUB) rest = ast_int(f, 0, a->pos);
         *out = rest ? binary(f, a->kind, rest, y) : y;
         return true;
     }
@@ -159,7 +131,7 @@ static bool read_part(Parts *x, int k) {
     }
     if (is_whole(s)) {
         p->index = at->sym;
-        p->at = literal(f, 0, at->pos);
+        p->at = ast_int(f, 0, at->pos);
         return true;
     }
     if (along_of(s) != x->along)
@@ -201,13 +173,11 @@ static Ast *read_back(const Parts *x, int k, const NameList *left) {
     const Ast *sub[TE_MAX_RANK];
     int n = 0, d = 0;
     for (; left; left = left->next, d++) {
-        Ast *at = name(x->f, left->sym, left->pos);
+        Ast *at = ast_name(x->f, left->sym, left->pos);
         if (d != x->along) sub[n++] = at;
         else if (p->index) sub[n++] = k ? binary(x->f, TE_SUB, at, p->at) : at;
     }
-    Ast *read = n ? node(x->f, TE_READ, sub, n) : literal(x->f, 0, x->stmt[k]->pos);
-    read->kind = TE_READ;
-    read->pos = x->stmt[k]->pos;
+    Ast *read = ast_node(x->f, TE_READ, x->stmt[k]->pos, sub, n);
     read->sym = x->stmt[k]->sym;
     return read;
 }
@@ -234,9 +204,10 @@ static void choose(Parts *x) {
     Symbol *along = (*name_at(&left, x->along))->sym;
     Ast *rhs = read_back(x, x->n - 1, left);
     for (int k = x->n - 2; k >= 0; k--) {
-        Ast *at = name(x->f, along, last->pos);
+        Ast *at = ast_name(x->f, along, last->pos);
         Ast *before = binary(x->f, TE_LT, at, x->part[k].end);
-        rhs = node(x->f, TE_SELECT, (const Ast *[]){before, read_back(x, k, left), rhs}, 3);
+        const Ast *part[] = {before, read_back(x, k, left), rhs};
+        rhs = ast_node(x->f, TE_SELECT, last->pos, part, 3);
     }
     *s = (AstStmt){.sym = x->out->sym, .pos = last->pos, .asg_pos = last->asg_pos, .left = left,
                    .red = -1, .rhs = rhs, .next = last->next};
@@ -271,7 +242,7 @@ static bool join(Front *f, AstItem *op, const AstStmt *s) {
 static void find_sizes(Front *f, const AstItem *op, AstStmt *s) {
     for (NameList *n = s->left; n; n = n->next) {
         if (!n->sym || s->place || !is_size(f, op->stmt, s, n->sym)) continue;
-        s->place = name(f, n->sym, n->pos);
+        s->place = ast_name(f, n->sym, n->pos);
         n->sym = NULL;
     }
 }

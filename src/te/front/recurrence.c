@@ -23,23 +23,8 @@ typedef struct {
 
 static bool linear(Recurrence *r, Ast *a, Linear *out);
 
-static Ast *literal(const Recurrence *r, int64_t value, uint32_t pos) {
-    Ast *a = ARENA_NEW(r->op->f->arena, Ast);
-    *a = (Ast){.kind = TE_INT, .i = value, .pos = pos};
-    return a;
-}
-
-/* Operands are copies: one expression stands in factors and in terms.  */
 static Ast *operation(const Recurrence *r, const Ast *like, Ast *const *operand, int n) {
-    Ast *a = ARENA_NEW(r->op->f->arena, Ast), **link = &a->args;
-    *a = (Ast){.kind = like->kind, .pos = like->pos};
-    for (int i = 0; i < n; i++) {
-        *link = ARENA_NEW(r->op->f->arena, Ast);
-        **link = *operand[i];
-        (*link)->next = NULL;
-        link = &(*link)->next;
-    }
-    return a;
+    return ast_node(r->op->f, like->kind, like->pos, (const Ast *const *)operand, n);
 }
 
 static bool reads_itself(const AstStmt *s, const Ast *a) {
@@ -115,7 +100,7 @@ static Ast *joined(const Recurrence *r, const Ast *a, Ast *x, Ast *y) {
 
 /* The factor of h as a value.  */
 static Ast *weight(const Recurrence *r, const Linear *x, uint32_t pos) {
-    return x->factor || !x->reads ? x->factor : literal(r, 1, pos);
+    return x->factor || !x->reads ? x->factor : ast_int(r->op->f, 1, pos);
 }
 
 static bool sum(Recurrence *r, const Ast *a, Linear *out) {
@@ -144,7 +129,7 @@ static bool product(Recurrence *r, const Ast *a, Linear *out) {
         return refuse(r, a->pos, "'%s' %s", r->ast->sym->name,
                       both ? "is multiplied by itself" : "is a divisor");
     if (!linear(r, left ? x : y, &h)) return false;
-    Ast *by = left ? y : x, *one = h.factor ? h.factor : literal(r, 1, a->pos);
+    Ast *by = left ? y : x, *one = h.factor ? h.factor : ast_int(r->op->f, 1, a->pos);
     out->reads = true;
     out->factor = !h.factor && a->kind == TE_MUL
                       ? by : operation(r, a, left ? (Ast *[]){one, by} : (Ast *[]){by, one}, 2);
@@ -159,7 +144,7 @@ static bool choice(Recurrence *r, const Ast *a, Linear *out) {
     if (reads_itself(r->ast, condition))
         return refuse(r, condition->pos, "'%s' decides a condition", r->ast->sym->name);
     if (!linear(r, yes, &x) || !linear(r, no, &y)) return false;
-    Ast *nothing = literal(r, 0, a->pos);
+    Ast *nothing = ast_int(r->op->f, 0, a->pos);
     Ast *f = weight(r, &x, a->pos), *g = weight(r, &y, a->pos);
     out->reads = true;
     out->factor = operation(r, a, (Ast *[]){condition, f ? f : nothing, g ? g : nothing}, 3);
@@ -188,7 +173,7 @@ static bool linear(Recurrence *r, Ast *a, Linear *out) {
 /* The right side where nothing is behind: else values in place of h.  */
 static Ast *start(const Recurrence *r, const Ast *a) {
     if (a->kind == TE_READ && a->sym == r->ast->sym)
-        return a->other ? a->other : literal(r, 0, a->pos);
+        return a->other ? a->other : ast_int(r->op->f, 0, a->pos);
     Ast *e = ARENA_NEW(r->op->f->arena, Ast), **link = &e->args;
     *e = *a;
     e->next = NULL;
@@ -229,8 +214,8 @@ TeExpr *recurrence_check(Op *op, const AstStmt *ast) {
         hint(op->f, "write (%s[...] else 0), or what it begins with instead of 0", ast->sym->name);
         return NULL;
     }
-    const Ast *part[] = {x.term ? x.term : literal(&r, 0, ast->rhs->pos),
-                         x.factor ? x.factor : literal(&r, 1, ast->rhs->pos),
+    const Ast *part[] = {x.term ? x.term : ast_int(op->f, 0, ast->rhs->pos),
+                         x.factor ? x.factor : ast_int(op->f, 1, ast->rhs->pos),
                          r.starts ? start(&r, ast->rhs) : NULL};
     TeExpr *e = new_expr(op, TE_REDUCE, ast->rhs->pos, 2 + r.starts);
     e->red = TE_RED_AFFINE;

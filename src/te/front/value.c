@@ -4,6 +4,10 @@
 #include "te/front/front.h"
 #include "te/tree/tree.h"
 
+Interval expr_range(const Op *op, const TeExpr *e) {
+    return te_range(op->te, op->cur, e, op->range);
+}
+
 static bool is_int(const TeExpr *e) { return te_dtype_class(e->type) == TE_CLASS_INT; }
 
 static bool never_empty(const Op *op, const TeExpr *reduce) {
@@ -51,7 +55,7 @@ static const Poly *exact(Op *op, const TeExpr *e, const Poly *p) {
     Interval r = poly_range(&op->f->polys, p);
     bool finite = p && r.lo != INT64_MIN && r.hi != INT64_MAX;
     if (e->type == TE_I64 && op->cur && unlimited(op, p)) return p;
-    if (finite && interval_within(r, type_range(e->type))) return p;
+    if (finite && interval_within(r, te_type_range(e->type))) return p;
     return opaque(op, e);
 }
 
@@ -110,7 +114,7 @@ static const Poly *call(Op *op, const TeExpr *e) {
 
 static const Poly *cast(Op *op, const TeExpr *e) {
     const Poly *p = is_int(e->args[0]) ? expr_poly(op, e->args[0]) : NULL;
-    bool fits = p && interval_within(poly_range(&op->f->polys, p), type_range(e->store));
+    bool fits = p && interval_within(poly_range(&op->f->polys, p), te_type_range(e->store));
     return fits ? p : opaque(op, e);
 }
 

@@ -206,25 +206,10 @@ static TeRealRange whole(TeRealRange x, double lo, double hi) {
     return (TeRealRange){lo, hi, zero, zero, x.nan};
 }
 
-/* Integers of literals, indices and sizes, which count in 64 bits.  */
-static bool whole_range(const Te *te, const TeStmt *s, const TeExpr *e, Interval *out) {
-    Interval y;
-    const TeIndex *x = e->kind == TE_INDEX ? &s->index[e->v.ref] : NULL;
-    const TeExtent *size = e->kind == TE_SIZE ? &te->size[e->v.ref].extent : NULL;
-    if (e->kind == TE_INT) *out = (Interval){e->v.i, e->v.i};
-    else if (x) *out = (Interval){x->lo.min, x->hi.value - 1};
-    else if (size) *out = (Interval){size->min, size->value};
-    else if (!te_is_arithmetic(e->kind) || e->type != TE_I64) return false;
-    else return whole_range(te, s, e->args[0], out) && whole_range(te, s, e->args[1], &y) &&
-                te_operator_range(e, *out, y, out);
-    return true;
-}
-
-/* The same as reals.  Up to 2^24 an f32 has all of them.  */
+/* Integers as reals.  Up to 2^24 an f32 has all of them.  */
 static TeRealRange whole_number(const Te *te, const TeStmt *s, const TeExpr *e) {
     static const int64_t exact = 1 << 24;
-    Interval x;
-    if (!whole_range(te, s, e, &x)) return ANY;
+    Interval x = te_range(te, s, e, NULL);
     bool zero = x.lo <= 0 && x.hi >= 0;
     if (x.lo < -exact || x.hi > exact) return rounded((double)x.lo, (double)x.hi, false, zero);
     return (TeRealRange){(double)x.lo, (double)x.hi, false, zero, false};

@@ -1,6 +1,18 @@
 /* What integer operators give of operands in ranges.  */
 #include "te/tree/tree.h"
 
+Interval te_type_range(TeDtype t) {
+    switch (t) {
+    case TE_I32: return (Interval){INT32_MIN, INT32_MAX};
+    case TE_I16: return (Interval){INT16_MIN, INT16_MAX};
+    case TE_I8: return (Interval){INT8_MIN, INT8_MAX};
+    case TE_F4E2M1X2:
+    case TE_U8: return (Interval){0, UINT8_MAX};
+    case TE_BOOL: return (Interval){0, 1};
+    default: return INTERVAL_ALL;
+    }
+}
+
 static bool add(Interval x, Interval y, Interval *r) {
     return add_fits(x.lo, y.lo, &r->lo) && add_fits(x.hi, y.hi, &r->hi);
 }

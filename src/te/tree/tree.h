@@ -32,11 +32,17 @@ bool te_pads(const TeExpr *e);
  * x & (2^n - 1) as x % 2^n, for a literal n.  The kind, and what x is multiplied or divided by;
  * e's own kind: none has.  */
 TeKind te_bits_arithmetic(const TeExpr *e, int64_t *by);
+/* The integers that a type has.  */
+Interval te_type_range(TeDtype t);
 /* What an integer operator gives of operands in these ranges (of a choice, its two values; a call
  * of several is folded); false: it may leave 64 bits.  */
 bool te_operator_range(const TeExpr *e, Interval x, Interval y, Interval *r);
 /* The type in which both sides of a comparison or an operation meet.  */
 TeDtype te_meet(TeDtype x, TeDtype y);
+
+/* What an integer expression of statement s can be.  `known`: what was found before of tensors of
+ * integers, each within its type, or else of no meaning; NULL: nothing.  */
+Interval te_range(const Te *te, const TeStmt *s, const TeExpr *e, const Interval *known);
 
 /* What a real expression of statement s can be, as far as its form tells: e^x is not negative,
  * x - max(x) not positive.  All is counted that IEEE 754 has: roundings, overflow and underflow, in
