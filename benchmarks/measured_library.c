@@ -17,14 +17,14 @@ static void scale(MemoryLevel *m, double by) {
     }
 }
 
-/* Clocks of units as power allows them, where the board's differ from the profile's:
+/* Clocks of units' families as power allows them, where the board's differ from the profile's:
  * {"unit": [[us, MHz], ...]}.  */
 static void set_clocks(Arena *a, const json_t *units, Device *dev) {
     for (int i = 0; i < dev->n_unit; i++) {
         const json_t *points = json_object_get(units, dev->unit[i].name);
         int n = (int)json_array_size(points);
         if (n < 2) continue;
-        Curve *c = &dev->unit[i].clock;
+        Curve *c = &hal_own_family(a, dev, &dev->unit[i])->clock;
         *c = (Curve){.of = "clock", .x = "busy", .n = n, .px = ARENA_ARRAY(a, double, n),
                      .py = ARENA_ARRAY(a, double, n)};
         for (int k = 0; k < n; k++) {

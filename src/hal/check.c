@@ -114,7 +114,7 @@ static void check_memory(Reader *r, const Node *root, const Device *dev) {
 
 static void second(Reader *r, const Node *n, const char *kind, const char *name) {
     reader_fault(r, n, "check", "a second %s \"%s\"", kind, name);
-    diag_hint(r->diag, "plans take %ss by name: give each a name of its own", kind);
+    diag_hint(r->diag, "they are taken by name: give each a name of its own");
 }
 
 static void check_name(Reader *r, const Node *n, const char *name) {
@@ -127,6 +127,24 @@ static bool absurd(const Device *dev, double rate) {
     return rate * dev->limits.sm_count.value * dev->limits.clock_sm.value * 1e6 > 1e19;
 }
 
+static void check_families(Reader *r, const Node *root, const Device *dev) {
+    for (int i = 0; i < dev->n_family; i++) {
+        const Node *n = row(root, "families", i);
+        check_name(r, n, dev->family[i].name);
+        for (int k = 0; k < i; k++)
+            if (!strcmp(dev->family[i].name, dev->family[k].name))
+                second(r, n, "family", dev->family[i].name);
+    }
+}
+
+static void no_family(Reader *r, const Node *n, const Device *dev) {
+    const Node *family = located_member(n, "family");
+    reader_fault(r, family, "check", "\"families\" has no such row");
+    Nearest near = {.name = json_string_value(family->json)};
+    for (int i = 0; i < dev->n_family; i++) nearest_offer(&near, dev->family[i].name);
+    if (near.best) diag_hint(r->diag, "did you mean \"%s\"?", near.best);
+}
+
 static void check_units(Reader *r, const Node *root, const Device *dev) {
     for (int i = 0; i < dev->n_unit; i++) {
         const ComputeUnit *u = &dev->unit[i];
@@ -134,6 +152,7 @@ static void check_units(Reader *r, const Node *root, const Device *dev) {
         check_name(r, n, u->name);
         if (u->name && *u->name && hal_unit(dev, u->name) != u)
             second(r, n, "unit", u->name);
+        if (*u->family && !hal_family(dev, u)) no_family(r, n, dev);
         if (!u->a_reg && !u->a_smem)
             reader_fault(r, n, "check", "the first operand can lie nowhere");
         if (u->b != HAL_NO_DTYPE && !u->b_reg && !u->b_smem)
@@ -143,12 +162,9 @@ static void check_units(Reader *r, const Node *root, const Device *dev) {
         if ((u->scale_k > 0) != (u->scale != HAL_NO_DTYPE) ||
             (u->scale_k > 0 && (!te_dtype_scale(u->scale) || u->k.from % u->scale_k)))
             reader_fault(r, n, "check", "scales need a type of scales, and scale_k that divides k");
-        if (hal_has(&u->rate) && hal_has(&u->sustained) && strcmp(u->rate.unit, u->sustained.unit))
-            reader_fault(r, n, "unit", "rate and sustained have different units");
         if (hal_has(&u->rate) &&
             (u->b != HAL_NO_DTYPE) != !strcmp(u->rate.unit, "FLOP/clk/SM"))
             reader_fault(r, n, "unit", "multiply-adds count in FLOP/clk/SM, all else in op/clk/SM");
-        at_most(r, n, &u->sustained, &u->rate, "rate");
         if (absurd(dev, u->rate.value))
             reader_fault(r, n, "check", "the rate of the whole device overflows");
     }
@@ -222,6 +238,7 @@ static void factor_of_nothing(Reader *r, const Node *n, const Device *dev) {
 void reader_check(Reader *r, const Node *root, const Device *dev) {
     check_limits(r, root, &dev->limits);
     check_memory(r, root, dev);
+    check_families(r, root, dev);
     check_units(r, root, dev);
     check_movers(r, root, dev);
     if (dev->language != LANGUAGE_CUDA) check_plain(r, root, dev);

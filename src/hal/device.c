@@ -113,8 +113,37 @@ double hal_clock_hz(const Device *dev) {
     return dev->limits.clock_sm_sustained.value * 1e6;
 }
 
+UnitFamily *hal_family(const Device *dev, const ComputeUnit *u) {
+    for (int i = 0; i < dev->n_family; i++)
+        if (!strcmp(dev->family[i].name, u->family))
+            return &dev->family[i];
+    return NULL;
+}
+
+UnitFamily *hal_own_family(Arena *a, Device *dev, ComputeUnit *u) {
+    UnitFamily *own = hal_family(dev, u);
+    if (own) return own;
+    UnitFamily *all = ARENA_ARRAY(a, UnitFamily, dev->n_family + 1);
+    if (dev->n_family) memcpy(all, dev->family, (size_t)dev->n_family * sizeof *all);
+    dev->family = all;
+    own = &all[dev->n_family++];
+    own->name = u->family = u->name;
+    return own;
+}
+
+double hal_sustained(const Device *dev, const ComputeUnit *u) {
+    const UnitFamily *f = hal_family(dev, u);
+    return f && hal_has(&f->sustained) ? u->rate.value * f->sustained.value / 100 : u->rate.value;
+}
+
+bool hal_slows(const Device *dev, const ComputeUnit *u) {
+    const UnitFamily *f = hal_family(dev, u);
+    return f && f->clock.n > 0;
+}
+
 double hal_busy_hz(const Device *dev, const ComputeUnit *u, double us) {
-    double usual = hal_clock_hz(dev), hz = u->clock.n ? hal_curve(&u->clock, us) * 1e6 : usual;
+    double usual = hal_clock_hz(dev);
+    double hz = hal_slows(dev, u) ? hal_curve(&hal_family(dev, u)->clock, us) * 1e6 : usual;
     return hz < usual ? hz : usual;
 }
 

@@ -86,6 +86,12 @@ typedef struct {
     int from, to, step;       /* a fixed size has from == to, step 1 */
 } SizeRange;
 
+typedef struct {
+#define X(kind, name, ...) HAL_TYPE_##kind name;
+    HAL_FAMILY(X)
+#undef X
+} UnitFamily;
+
 /* A type that an operand does not have (b of "mufu.ex2").  A unit with a `b` computes
  * acc += a * b; the others do what their name says.  */
 #define HAL_NO_DTYPE TE_DTYPE_COUNT
@@ -138,6 +144,8 @@ typedef struct {
     char sha256[65];          /* of the profile text */
     DeviceLimits limits;
     MemoryLevel memory[LEVEL_COUNT];
+    UnitFamily *family;
+    int n_family;
     ComputeUnit *unit;
     int n_unit;
     Mover *mover;
@@ -205,6 +213,14 @@ const ComputeUnit *hal_unit(const Device *dev, const char *name);           /* N
 const Mover *hal_mover(const Device *dev, const char *name);                /* NULL if absent */
 double hal_factor(const Device *dev, const char *name);                     /* 1 if absent */
 double hal_clock_hz(const Device *dev);                                     /* sustained, of SMs */
+/* The unit's row of `families`; NULL: it names none.  */
+UnitFamily *hal_family(const Device *dev, const ComputeUnit *u);
+/* The same; where it names none it gets one of its own, with its name.  */
+UnitFamily *hal_own_family(Arena *a, Device *dev, ComputeUnit *u);
+/* Its rate under load, in the unit of measure of its rate.  */
+double hal_sustained(const Device *dev, const ComputeUnit *u);
+/* Does the clock fall under its load?  */
+bool hal_slows(const Device *dev, const ComputeUnit *u);
 /* The mean clock where SMs do little but this unit's work for `us` microseconds.  */
 double hal_busy_hz(const Device *dev, const ComputeUnit *u, double us);
 

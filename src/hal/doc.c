@@ -127,6 +127,9 @@ void hal_fields_doc(Buf *out) {
     buf_puts(out, "\n## limits\n");
     table(&hal_limits_fields, out);
     memory(out);
+    buf_puts(out, "\n## families\n\nA list, where there is any: what power leaves of units "
+                  "that it slows alike.\n");
+    table(&hal_family_fields, out);
     buf_puts(out, "\n## units\n\nA list with one row per instruction shape and type. ");
     names("Scopes:", hal_scope_names, SCOPE_COUNT, out);
     buf_puts(out, "\nA range is a number or `{\"from\", \"to\", \"step\"}`; types are those of the "

@@ -24,6 +24,11 @@ static const Field memory_rows[] = {
     HAL_MEMORY(X)
 #undef X
 };
+static const Field families_rows[] = {
+#define X(...) MEMBER_ROW(UnitFamily, __VA_ARGS__)
+    HAL_FAMILY(X)
+#undef X
+};
 static const Field units_rows[] = {
 #define X(...) MEMBER_ROW(ComputeUnit, __VA_ARGS__)
     HAL_UNIT(X)
@@ -54,9 +59,9 @@ static const Field factors_rows[] = {
 };
 
 const FieldTable hal_limits_fields = TABLE(limits), hal_memory_fields = TABLE(memory),
-                 hal_unit_fields = TABLE(units), hal_mover_fields = TABLE(movers),
-                 hal_overheads_fields = TABLE(overheads), hal_made_fields = TABLE(made),
-                 hal_factor_fields = TABLE(factors);
+                 hal_family_fields = TABLE(families), hal_unit_fields = TABLE(units),
+                 hal_mover_fields = TABLE(movers), hal_overheads_fields = TABLE(overheads),
+                 hal_made_fields = TABLE(made), hal_factor_fields = TABLE(factors);
 
 const CurveKind hal_curve_kinds[] = {
 #define X(level, of, x, x_unit, unit, required, text)                                              \

@@ -32,8 +32,8 @@ typedef struct {
     const char *text;
 } CurveKind;
 
-extern const FieldTable hal_limits_fields, hal_memory_fields, hal_unit_fields, hal_mover_fields,
-    hal_overheads_fields, hal_made_fields, hal_factor_fields;
+extern const FieldTable hal_limits_fields, hal_memory_fields, hal_family_fields, hal_unit_fields,
+    hal_mover_fields, hal_overheads_fields, hal_made_fields, hal_factor_fields;
 extern const CurveKind hal_curve_kinds[];
 extern const int hal_n_curve_kinds;
 extern const char *const hal_level_names[LEVEL_COUNT], *const hal_origin_names[ORIGIN_COUNT],

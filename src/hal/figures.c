@@ -76,6 +76,12 @@ static void memory(List *l, const Device *dev) {
 #define LIST_CURVE(x, member)  add(l, (x)->name, over(l->a, #member), NULL, &(x)->member);
 
 static void units_and_movers(List *l, const Device *dev) {
+    for (int i = 0; i < dev->n_family; i++) {
+        const UnitFamily *f = &dev->family[i];
+#define X(kind, name, ...) LIST_##kind(f, name)
+        HAL_FAMILY(X)
+#undef X
+    }
     for (int i = 0; i < dev->n_unit; i++) {
         const ComputeUnit *u = &dev->unit[i];
 #define X(kind, name, ...) LIST_##kind(u, name)

@@ -72,8 +72,8 @@ typedef enum {
       "cost of one step of a load pipeline that nothing hides")
 
 #define HAL_UNITS_OF_MEASURE(X)                                                                    \
-    X("1") X("B") X("B/s") X("B/clk/SM") X("FLOP/s") X("FLOP/clk/SM") X("op/clk/SM") X("clk")      \
-    X("ns") X("us") X("MHz")
+    X("1") X("%") X("B") X("B/s") X("B/clk/SM") X("FLOP/s") X("FLOP/clk/SM") X("op/clk/SM")        \
+    X("clk") X("ns") X("us") X("MHz")
 
 #define HAL_ORIGINS(X)                                                                             \
     X(MEASURED, "measured") X(SIMULATED, "simulated") X(DRIVER, "driver")                          \
@@ -134,11 +134,21 @@ typedef enum {
 #define HAL_TYPE_FIGURE Figure
 #define HAL_TYPE_CURVE Curve
 
+/* A family: units that power slows alike, as they move as many bytes of operands in a clock.
+ *    kind    name       unit  min   max   req  text */
+#define HAL_FAMILY(X)                                                                              \
+    X(TEXT,   name,      "",   1,    48,   1,   "\"wgmma\"; what its units call `family`")         \
+    X(FIGURE, sustained, "%",  1,    100,  0,   "of its units' rate, what remains under load")     \
+    X(CURVE,  clock,     "",   0,    0,    0,                                                      \
+      "mean clock of the SMs over the time for which they do little but this, without a pause")
+
 /* A compute unit: one row per instruction shape and type.
  *    kind    name       unit                     min   max   req  text */
 #define HAL_UNIT(X)                                                                                \
     X(TEXT,   name,      "",                      1,    48,   1,                                   \
       "\"ffma\", \"mma.m16n8k16.f16.f32\", \"mufu.ex2\"")                                          \
+    X(TEXT,   family,    "",                      1,    48,   0,                                   \
+      "row of `families` that says what load leaves of its rate; absent: all")                     \
     X(SCOPE,  scope,     "",                      0,    0,    1, "who executes one instruction")   \
     X(RANGE,  m,         "1",                     1,    4096, 1,                                   \
       "rows of the result of one instruction")                                                     \
@@ -177,13 +187,10 @@ typedef enum {
     X(COUNT,  alignment, "B",                     1,    4096, 1, "of an operand's address")        \
     X(FIGURE, rate,      "FLOP/clk/SM|op/clk/SM", 0.01, 1e6,  1,                                   \
       "peak; a multiply-add counts 2, of integers too; op: result of one thread")                  \
-    X(FIGURE, sustained, "FLOP/clk/SM|op/clk/SM", 0.01, 1e6,  0, "the same under load")            \
     X(FIGURE, latency,   "clk",                   1,    1e5,  0,                                   \
       "until a dependent instruction can start")                                                   \
     X(CURVE,  warps,     "",                      0,    0,    0,                                   \
-      "rate over resident warps per SM")                                                           \
-    X(CURVE,  clock,     "",                      0,    0,    0,                                   \
-      "mean clock of the SMs over the time for which they do little but this, without a pause")
+      "rate over resident warps per SM")
 
 /* A mover: one row per way to move data between two places.
  *    kind    name             unit        min   max    req  text */

@@ -18,7 +18,7 @@ static const char *const levels[] = {
 /* Plain counts whole, rates with a prefix.  */
 static const char *value_text(Arena *a, const Figure *f) {
     const char *unit = f->unit ? f->unit : "";
-    bool plain = !strcmp(unit, "1") || strchr(unit, 'k') || !strcmp(unit, "MHz") ||
+    bool plain = strchr(unit, 'k') || !strcmp(unit, "%") || !strcmp(unit, "MHz") ||
                  !strcmp(unit, "ns");
     if (!strcmp(unit, "1")) return arena_printf(a, "%.0f", f->value);
     if (plain) return arena_printf(a, "%.5g %s", f->value, unit);
@@ -93,7 +93,10 @@ static void units(const Device *dev, Buf *out) {
                    ridge(dev, u, LEVEL_DRAM, a), ridge(dev, u, LEVEL_L2, a),
                    ridge(dev, u, LEVEL_SMEM, a), origin_text(a, &u->rate));
     }
-    for (int i = 0; i < dev->n_unit; i++) curve(out, dev->unit[i].name, &dev->unit[i].clock);
+    for (int i = 0; i < dev->n_family; i++) {
+        line(out, dev->family[i].name, "sustained", &dev->family[i].sustained);
+        curve(out, dev->family[i].name, &dev->family[i].clock);
+    }
 }
 
 static void movers(const Device *dev, Buf *out) {

@@ -213,8 +213,10 @@ static bool all_measured(const Device *dev) {
         for (int k = 0; k < m->n_curve; k++)
             all &= m->curve[k].origin == ORIGIN_MEASURED;
     }
+    for (int i = 0; i < dev->n_family; i++)
+        all &= rate_measured(&dev->family[i].sustained);
     for (int i = 0; i < dev->n_unit; i++)
-        all &= rate_measured(&dev->unit[i].rate) && rate_measured(&dev->unit[i].sustained);
+        all &= rate_measured(&dev->unit[i].rate);
     for (int i = 0; i < dev->n_mover; i++)
         all &= rate_measured(&dev->mover[i].rate);
     return all;
@@ -232,10 +234,10 @@ static bool any_simulated(Arena *a, const Device *dev) {
 }
 
 Status hal_profile_read(Arena *a, Diag *d, DiagText text, Device **out) {
-    static const char *const keys[] = {"schema", "schema_version", "name",   "gpu",
-                                       "made",   "limits",         "memory", "units",
-                                       "movers", "overheads",      "factors", "not_measured",
-                                       NULL};
+    static const char *const keys[] = {"schema", "schema_version", "name",     "gpu",
+                                       "made",   "limits",         "memory",   "families",
+                                       "units",  "movers",         "overheads", "factors",
+                                       "not_measured", NULL};
     Reader reader = {a, d, text.file, text.text, text.len}, *r = &reader;
     Node *root;
     *out = NULL;
@@ -252,6 +254,8 @@ Status hal_profile_read(Arena *a, Diag *d, DiagText text, Device **out) {
     read_made(r, root, dev);
     read_section(r, root, &hal_limits_fields, &dev->limits);
     read_memory(r, root, dev);
+    if (located_member(root, "families"))
+        dev->family = read_rows(r, root, &hal_family_fields, sizeof *dev->family, &dev->n_family);
     dev->unit = read_rows(r, root, &hal_unit_fields, sizeof *dev->unit, &dev->n_unit);
     dev->mover = read_rows(r, root, &hal_mover_fields, sizeof *dev->mover, &dev->n_mover);
     read_section(r, root, &hal_overheads_fields, &dev->overheads);

@@ -250,6 +250,8 @@ void hal_profile_write(const Device *dev, Buf *out) {
         }
     }
     buf_putc(out, ']');
+    if (dev->n_family)
+        write_rows(out, &hal_family_fields, dev->family, dev->n_family, sizeof *dev->family);
     write_rows(out, &hal_unit_fields, dev->unit, dev->n_unit, sizeof *dev->unit);
     write_rows(out, &hal_mover_fields, dev->mover, dev->n_mover, sizeof *dev->mover);
     write_section(out, &hal_overheads_fields, &dev->overheads);

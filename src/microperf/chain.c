@@ -261,7 +261,7 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     out->term[MP_SPLIT] = mp_split_us(m, r, m->out_bytes);
     out->term[MP_LAUNCH] = m->launch_us;
     time_course(m, r, clocks, in_flight, m->clock, out);
-    for (int i = 0; i < CLOCK_ITERATIONS && u->clock.n > 0; i++)
+    for (int i = 0; i < CLOCK_ITERATIONS && hal_slows(m->dev, u); i++)
         time_course(m, r, clocks, in_flight, mp_allowed_clock(m, u, out), out);
     if (m->wants_turn) out->turn = turn_of(m, r, &t, &phases, in_flight, out);
     out->waves = blocks / (m->sms * r->blocks_per_sm);

@@ -1,10 +1,11 @@
 /* The clock that power allows.
  *
  * A board of 70 W cannot feed all its multipliers at the boost clock: after some milliseconds its
- * clock falls, the further the longer it lasts.  A unit's row of the profile may say so (clock: the
- * mean clock f(t) of SMs that do nothing but this for a time t). With t the kernel's time, times
- * the calls in a row that the question is about (Device.calls: one, from rest, unless a benchmark
- * says how it measured), and u = COMPUTE / time the share for which the unit works, the SMs run at
+ * clock falls, the further the longer it lasts.  A unit's family in the profile may say so (clock:
+ * the mean clock f(t) of SMs that do nothing but this for a time t).  With t the kernel's time,
+ * times the calls in a row that the question is about (Device.calls: one, from rest, unless a
+ * benchmark says how it measured), and u = COMPUTE / time the share for which the unit works, the
+ * SMs run at
  *
  * f = min(sustained clock, f(t) / u^(1/3)):
  *

@@ -390,7 +390,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     out->term[MP_SPLIT] = mp_split_us(m, r, m->out_bytes * (1 - direct_share(m, r)));
     out->term[MP_LAUNCH] = m->launch_us;
     time_course(m, r, e, &t, m->clock, out);
-    for (int i = 0; i < CLOCK_ITERATIONS && u->clock.n > 0; i++)
+    for (int i = 0; i < CLOCK_ITERATIONS && hal_slows(m->dev, u); i++)
         time_course(m, r, e, &t, mp_allowed_clock(m, u, out), out);
     double work = r->tail > 0 ? tiles * all_steps : blocks * phases.at[0].steps;
     if (m->wants_turn) out->turn = turn_of(m, r, &s, e, &t, out);

@@ -6,8 +6,8 @@
  *
  *   groups (slices of a step): g = WK / TK
  *   unit instructions of a group: t * x; x = 3 for f32 by three TF32 products, else 1
- *   COMPUTE, clk per instruction and scheduler: schedulers * 2*m*n*k / rate; rate: the unit's row
- *       of the profile (sustained, else rate), with its factor
+ *   COMPUTE, clk per instruction and scheduler: schedulers * 2*m*n*k / rate; rate: the
+ *       unit's under load (hal_sustained), with its factor
  *   one warp alone, per group: at least the shared-memory latency if fragments are fetched ahead,
  *       plus it if not; at least the unit's latency (33 clk); at least the unit's time and its
  *       conversions of bytes
@@ -112,7 +112,7 @@ static void tell_fragments(const Model *m, const RProg *r, const StepCounts *c, 
 /* How much of a step the unit takes, and how much its operands keep shared memory busy.  */
 static void tell_balance(const Model *m, const RProg *r, const StepCounts *c, Buf *out) {
     const ComputeUnit *u = &m->dev->unit[r->unit];
-    double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
+    double rate = hal_sustained(m->dev, u);
     double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
     double warps = r->threads / WARP;
     double unit = warps * slices * mp_matrix_products(m, r) * mp_product_flops(m, r) / rate;

@@ -34,8 +34,8 @@
  *   Other warps of its scheduler compute meanwhile, so that r * wavefronts / max(1, v) are felt, v
  *   = r * w / schedulers.
  *
- * u, the unit's rate, is the row's sustained, else rate, and no more than its curve over the warps
- * of an SM has for the r blocks (warps): few warps do not fill a unit.  */
+ * u, the unit's rate under load, is no more than its curve over the warps of an SM has for the r
+ * blocks (warps): few warps do not fill a unit.  */
 #include "microperf/step.h"
 #include "microperf/matrix.h"
 #include "microperf/sectors.h"
@@ -142,7 +142,7 @@ Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
 
 /* FLOP per clock of an SM with so many warps: few do not fill the unit.  */
 static double unit_rate(const Model *m, const ComputeUnit *u, double warps) {
-    double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
+    double rate = hal_sustained(m->dev, u);
     if (u->warps.n > 0) rate = lesser(rate, hal_curve(&u->warps, warps));
     return m->dev->n_factor ? rate * hal_factor(m->dev, u->name) : rate;
 }

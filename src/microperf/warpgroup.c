@@ -231,7 +231,7 @@ double mp_ring_clocks(const Model *m, const RProg *r, double rate) {
 void mp_ring_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *out) {
     const ComputeUnit *u = &m->dev->unit[r->unit];
     Step s = mp_ring_step(m, r, c);
-    double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
+    double rate = hal_sustained(m->dev, u);
     int teams = (int)warpgroups(m, r);
     buf_printf(out, "  %d warpgroup%s of %dx%d: %d accumulators per lane, about %d registers; a "
                "k-step is %d %s of n %d each\n", teams, teams > 1 ? "s" : "",

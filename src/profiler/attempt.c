@@ -8,6 +8,7 @@ struct Attempt {
     const char *figure;
     Diag diag, *outer;
     Device dev;
+    UnitFamily *family;
     ComputeUnit *unit;
     Mover *mover;
     Curve *curve[LEVEL_COUNT];
@@ -21,6 +22,7 @@ static void *copy_of(Arena *a, const void *rows, int n, size_t size) {
 
 static void save(Attempt *t, Arena *a, const Device *dev) {
     t->dev = *dev;
+    t->family = copy_of(a, dev->family, dev->n_family, sizeof *dev->family);
     t->unit = copy_of(a, dev->unit, dev->n_unit, sizeof *dev->unit);
     t->mover = copy_of(a, dev->mover, dev->n_mover, sizeof *dev->mover);
     for (int i = 0; i < LEVEL_COUNT; i++)
@@ -36,6 +38,7 @@ static void restore(const Bench *b, const Attempt *t) {
     *dev = t->dev;
     dev->missed = b->missed;
     dev->n_missed = (int)b->n_missed;
+    put_back(dev->family, t->family, dev->n_family, sizeof *dev->family);
     put_back(dev->unit, t->unit, dev->n_unit, sizeof *dev->unit);
     put_back(dev->mover, t->mover, dev->n_mover, sizeof *dev->mover);
     for (int i = 0; i < LEVEL_COUNT; i++)

@@ -1,6 +1,7 @@
 #include "profiler/unit.h"
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 /* Numbers in shared memory are like those of bench_buffer: small and normal in every format.  The
@@ -168,7 +169,6 @@ static Status measure_rate(Run *r, ComputeUnit *u, double *us_most) {
         *us_most = us.value;
     }
     bench_figure(r->b, &u->rate, &y[best], 1);
-    if (u->sustained.value > u->rate.value) u->sustained = u->rate;
     if (n > 1) bench_member_curve(r->b, &u->warps, "warps", u->rate.unit, &(BenchPoints){x, y, n});
     return ST_OK;
 }
@@ -190,8 +190,8 @@ static Status measure_latency(Run *r, ComputeUnit *u) {
 }
 
 /* In launches so long that clock and power settle; counted in sustained clocks of the profile, so
- * that this rate times that clock is what the device delivers.  */
-static Status measure_sustained(Run *r, const Device *dev, double us, ComputeUnit *u) {
+ * that this share of the rate times that clock is what the device delivers.  */
+static Status measure_sustained(Run *r, Device *dev, double us, ComputeUnit *u) {
     static const double long_us = 2e4;
     double hz, iterations = long_us / us;
     int many = iterations < 1e9 ? (int)iterations : (int)1e9, warps = r->most_warps;
@@ -200,9 +200,10 @@ static Status measure_sustained(Run *r, const Device *dev, double us, ComputeUni
     Sample slope;
     Status s = rate_point(r, warps, many / least * FEW, many, &slope, &hz);
     if (s) return s;
-    u->sustained.unit = u->rate.unit;
-    bench_rate(r->b, &u->sustained, &slope, work(r, warps, hal_clock_hz(dev)));
-    if (u->sustained.value > u->rate.value) u->sustained.value = u->rate.value;
+    Figure *share = &hal_own_family(bench_result(r->b), dev, u)->sustained;
+    share->unit = "%";
+    bench_rate(r->b, share, &slope, 100 * work(r, warps, hal_clock_hz(dev)) / u->rate.value);
+    if (share->value > 100) share->value = 100;
     return ST_OK;
 }
 
@@ -226,7 +227,7 @@ static Status clock_point(Run *r, double long_us, double us, Sample *mhz) {
 }
 
 /* How the clock falls as the board's power is used up.  */
-static Status measure_clock(Run *r, double us, ComputeUnit *u) {
+static Status measure_clock(Run *r, Device *dev, double us, ComputeUnit *u) {
     static const double busy_us[] = {1e3, 1e4, 1e5};
     enum { POINTS = sizeof busy_us / sizeof *busy_us };
     Sample mhz[POINTS];
@@ -234,7 +235,8 @@ static Status measure_clock(Run *r, double us, ComputeUnit *u) {
         Status s = clock_point(r, busy_us[i], us, &mhz[i]);
         if (s) return s;
     }
-    bench_member_curve(r->b, &u->clock, "clock", "MHz", &(BenchPoints){busy_us, mhz, POINTS});
+    Curve *clock = &hal_own_family(bench_result(r->b), dev, u)->clock;
+    bench_member_curve(r->b, clock, "clock", "MHz", &(BenchPoints){busy_us, mhz, POINTS});
     return ST_OK;
 }
 
@@ -243,9 +245,16 @@ static bool has_latency(const Bench *b, const UnitKernel *k) {
     return k->warps == 1 || !bench_quick(b) || bench_simulated(b);
 }
 
+/* Does it speak for its family?  The first of its rows does.  */
+static bool leads(const Device *dev, const ComputeUnit *u) {
+    for (const ComputeUnit *x = dev->unit; x < u; x++)
+        if (*u->family && !strcmp(x->family, u->family)) return false;
+    return true;
+}
+
 typedef enum { RATE, LATENCY, SUSTAINED, CLOCK, KINDS } Kind;
 
-static Status measure(Run *r, const Device *dev, Kind kind, double *us, ComputeUnit *u) {
+static Status measure(Run *r, Device *dev, Kind kind, double *us, ComputeUnit *u) {
     Status s = r->in ? ST_OK : prepare(r);
     if (!s) s = fit(r);
     if (!s && kind >= SUSTAINED && *us <= 0)
@@ -254,12 +263,12 @@ static Status measure(Run *r, const Device *dev, Kind kind, double *us, ComputeU
     switch (kind) {
     case RATE: return measure_rate(r, u, us);
     case LATENCY: return measure_latency(r, u);
-    case CLOCK: return measure_clock(r, *us, u);
+    case CLOCK: return measure_clock(r, dev, *us, u);
     default: return measure_sustained(r, dev, *us, u);
     }
 }
 
-static Status measure_all(Bench *b, const Device *dev, ComputeUnit *u, const UnitKernel *k) {
+static Status measure_all(Bench *b, Device *dev, ComputeUnit *u, const UnitKernel *k) {
     static const char *const name[] = {"rate", "latency", "sustained", "clock over busy"};
     Run r = {.b = b, .k = k, .never = 0x7fedcba9, .operations = operations(u) * k->copies,
              .most_warps = k->most_warps};
@@ -267,14 +276,16 @@ static Status measure_all(Bench *b, const Device *dev, ComputeUnit *u, const Uni
     Status s = ST_OK;
     for (Kind kind = RATE; kind < KINDS && !s; kind++) {
         bool wanted = kind == RATE || (kind == LATENCY ? has_latency(b, k) : !bench_quick(b));
+        if (kind >= SUSTAINED && !leads(dev, u)) wanted = false;
         if (kind == CLOCK && (bench_simulated(b) || u->b == HAL_NO_DTYPE)) wanted = false;
-        const char *figure = arena_printf(bench_arena(b), "%s.%s", u->name, name[kind]);
+        const char *whose = kind >= SUSTAINED && *u->family ? u->family : u->name;
+        const char *figure = arena_printf(bench_arena(b), "%s.%s", whose, name[kind]);
         if (wanted && bench_try(b, figure)) s = bench_tried(b, measure(&r, dev, kind, &us, u));
     }
     return s;
 }
 
-Status unit_measure(Bench *b, const Device *dev, ComputeUnit *const *unit, const UnitKernel *k,
+Status unit_measure(Bench *b, Device *dev, ComputeUnit *const *unit, const UnitKernel *k,
                     int n) {
     BenchSource *source = ARENA_ARRAY(bench_arena(b), BenchSource, 2 * n + 1);
     int sources = 0;

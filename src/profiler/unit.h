@@ -27,8 +27,8 @@ typedef struct {
 extern const char unit_prelude[];
 
 /* Of each unit, by its kernel: replaces rate, latency, the curve over warps and, in a full profile,
- * the sustained rate and, of units that multiply, the clock over the time for which they are
- * busy.  */
-Status unit_measure(Bench *b, const Device *dev, ComputeUnit *const *unit, const UnitKernel *k,
+ * by the first unit of a family its share under load and, where it multiplies, the clock over the
+ * time for which it is busy.  */
+Status unit_measure(Bench *b, Device *dev, ComputeUnit *const *unit, const UnitKernel *k,
                     int n);
 #endif

@@ -1,5 +1,6 @@
 /* Which rows of the device serve a problem: units by types, movers by width.  */
 #include "rprogram/matrix.h"
+#include <math.h>
 #include <string.h>
 
 /* Both operands as packed bytes: plain 8-bit integers whose products are summed.  */
@@ -34,10 +35,6 @@ int16_t rprog_scalar_unit(const Device *dev, TeDtype t) {
     return -1;
 }
 
-static double unit_rate(const ComputeUnit *u) {
-    return (hal_has(&u->sustained) ? u->sustained : u->rate).value;
-}
-
 /* Is another unit that fits as fast, with operands of no more bytes and the same sums?  */
 static bool outdone(const Problem *p, const Device *dev, int which) {
     const ComputeUnit *u = &dev->unit[which];
@@ -47,10 +44,11 @@ static bool outdone(const Problem *p, const Device *dev, int which) {
         if (i == which || !matrix_fits(p, x) || x->acc != u->acc) continue;
         if (x->scope != u->scope && warpgroup_converts(p, x)) continue;
         int own = te_dtype_bytes(x->a);
-        bool better = own < bytes || unit_rate(x) > unit_rate(u) || i < which;
+        double faster = hal_sustained(dev, x) - hal_sustained(dev, u);
+        bool better = own < bytes || faster > 0 || i < which;
         TeDtype a = p->op[0].value, b = p->op[1].value;
         bool native = (a == u->a && b == u->b) || (a == u->b && b == u->a);
-        if (own <= bytes && unit_rate(x) >= unit_rate(u) && better && !native) return true;
+        if (own <= bytes && faster >= 0 && better && !native) return true;
     }
     return false;
 }
@@ -75,7 +73,7 @@ int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap) {
 static double product_rate(const Problem *p, const Device *dev, int16_t which, bool stated) {
     const ComputeUnit *u = &dev->unit[which];
     double factor = dev->n_factor ? hal_factor(dev, u->name) : 1;
-    double rate = stated ? u->rate.value * (factor > 1 ? factor : 1) : unit_rate(u) * factor;
+    double rate = stated ? u->rate.value * fmax(factor, 1) : hal_sustained(dev, u) * factor;
     return rate / rprog_products(p, dev, &(RProg){.unit = which});
 }
 

@@ -135,7 +135,6 @@ static void units(Arena *a, const LoopGpu *g, Device *d) {
         set(&u->rate, r);
         set(&u->latency, floor(1.3 * busy) + (group ? 200 : 5) + i % 4);
         u->latency.unit = "clk";
-        if (hal_has(&u->sustained)) u->sustained = u->rate;
         u->warps = (Curve){.of = "rate", .x = "warps", .x_unit = "1", .unit = u->rate.unit};
         if (group) POINTS(a, &u->warps, {4, .55 * r}, {8, r});
         else POINTS(a, &u->warps, {1, .2 * r}, {4, .5 * r}, {8, .75 * r}, {16, r});

@@ -100,7 +100,6 @@ static void a_slower_unit(void **state) {
     for (int i = 0; i < slow.n_unit; i++) {
         if (strcmp(slow.unit[i].name, "ffma") != 0) continue;
         slow.unit[i].rate.value *= 0.7;
-        if (hal_has(&slow.unit[i].sustained)) slow.unit[i].sustained.value *= 0.7;
     }
     buf_puts(&csv, "# from nowhere\nsizes,us,note,tile,op\n");
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {

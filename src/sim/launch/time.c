@@ -272,7 +272,7 @@ static double allowed_hz(const Launch *l, double hz, double seconds) {
         for (int k = 0; k < l->work->used; k++) ops += l->work->sum[k * l->work->n_work + u];
         double clk = each(l, ops) * l->blocks / l->active / x->rate.value;
         double share = least(1, clk / hz / seconds);
-        if (x->clock.n > 0 && share > 0)
+        if (share > 0 && hal_slows(l->dev, x))
             allowed = least(allowed, hal_busy_hz(l->dev, x, seconds * 1e6) / cbrt(share));
     }
     return allowed;
