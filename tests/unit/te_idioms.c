@@ -132,7 +132,8 @@ static const char *const sentence[][3] = {
      "Y[i,j] = {X[i,j]~X[i,j] * W[i+j]} where j in $s; Y[i,$s+k] = $r[j](X[i,j] * "
      "{W[j+k]~X[i,3-j]}); Y[i,5] = {W[i]~$r[k](X[i,k])};"},
     {"X: $t[4,2,2], Z: $t[4,2,$s]", "Y: $o[4,2,$s]",
-     "Y[b,i,j] = {0~1~X[b,i,0]} + sum[k]({X[b,i,k] * Z[b,k,j]~X[b,k,i] - Z[b,k,j]})$p;"},
+     "Y[b,i,j] = {0 +~1 +~X[b,i,0] +~1 /~-0.0 -~X[b,i,0] *} sum[k]({X[b,i,k] * Z[b,k,j]~"
+     "X[b,k,i] - Z[b,k,j]~-0.0 * abs(X[b,k,i])})$p;"},
     {"X: $t[3,1,4]", "Y: $o[1,3]",
      "m[n,o] = $r[c](X[n,o,c]) where o in 1; Y[b,n] = m[n,b] {/~*~-} X[n,b,0];"},
     {"X: $t[4,1]", "Y: $o[4]", "Y[i] = {sum~max~prod~argmax}[k](X[i,k]) {+~*} {1~2.0};"},
