@@ -24,6 +24,8 @@ RTile chain_tile(const RTile *t, int number);
  * as registers have them?  */
 bool chain_fits(const Problem *p, const ComputeUnit *u, const ComputeUnit *v);
 void chain_candidates(Keeper *k);
+/* May results of the second product pass through shared memory?  */
+bool chain_passes(const Problem *p);
 /* All rules but those of the grid.  */
 const char *chain_check(const Problem *p, const Device *dev, const RProg *r);
 /* chain_groups.c, of units of warpgroups: may they compute the products; the first broken rule;

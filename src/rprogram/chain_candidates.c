@@ -93,7 +93,7 @@ static void with_stores(Chains *x, RProg r) {
     r.via = VIA_DIRECT;
     r.store_vec = (uint8_t)(r.vec_n < last->out_vec ? r.vec_n : last->out_vec);
     rprog_keep(x->k, r);
-    if (last->out_vec <= r.vec_n || last->group->n_fused > 1) return;
+    if (last->out_vec <= r.vec_n || !chain_passes(x->k->p)) return;
     RProg second = rprog_chain_product(x->k->dev, &r, 1);
     int columns = lowest_bit(rprog_staging_columns(x->k->dev, &second));
     r.via = VIA_SHARED;

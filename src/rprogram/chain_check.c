@@ -54,14 +54,18 @@ static const char *check_products(const Problem *p, const Device *dev, const RPr
     return why;
 }
 
-/* Turns go on by one stride.  A value of the row is known to lanes alone, not to those that read
- * results back from shared memory.  */
+/* A value of the row is known to lanes alone, not to those that read results back from shared
+ * memory: one map may take the results' place before.  */
+bool chain_passes(const Problem *p) { return p->chain->row_maps <= 1; }
+
+/* Turns go on by one stride.  */
 static const char *check_ways(const Problem *p, const RProg *r) {
     const ROperand *b = &p->op[1], *v = &p->next->op[1];
     if ((b->digits_mn > 1 && !b->gathered) || (v->digits_k > 1 && !v->gathered))
         return "columns of a chain are one digit of its operands";
-    if (r->via == VIA_SHARED && p->next->group->n_fused > 1)
-        return "results of a chain pass through shared memory with one map behind them at most";
+    if (r->via == VIA_SHARED && !chain_passes(p))
+        return "results of a chain pass through shared memory where only the first map behind them "
+               "reads values of their row";
     return NULL;
 }
 

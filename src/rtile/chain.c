@@ -160,6 +160,19 @@ static const RowGroup *slices_of(Arena *a, const Chain *c) {
     return g;
 }
 
+static bool reads_row(const Te *te, const RowGroup *rows, int stmt) {
+    bool any = false;
+    for (int i = 0; rows && i < rows->n; i++)
+        any |= access_reads_tensor(te->stmt[stmt].rhs, te->stmt[rows->stmt[i]].tensor);
+    return any;
+}
+
+static int row_maps(const Te *te, const RowGroup *rows, const KernelGroup *second) {
+    int n = second->n_fused;
+    while (n > 0 && !reads_row(te, rows, second->fused[n - 1])) n--;
+    return n;
+}
+
 void chain_describe(Arena *a, int align, const bool *stored, Problem *p) {
     ChainFacts *f = ARENA_NEW(a, ChainFacts);
     Contraction second;
@@ -177,6 +190,7 @@ void chain_describe(Arena *a, int align, const bool *stored, Problem *p) {
         f->to[i] = end_of(p, &f->chain->bounds.to[i]);
     p->chain = f;
     p->next = chain_second(a, p, &second, align);
+    f->row_maps = row_maps(p->te, f->chain->rows, p->next->group);
     p->out_vec = p->next->out_vec;
     p->out_run = p->next->out_run;
     p->out_step = p->next->out_step;

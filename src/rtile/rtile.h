@@ -140,6 +140,8 @@ typedef struct {
     /* What a slice of the columns leaves of a row: its reductions, behind which the second product
      * is one more, which follows as they do.  */
     const RowGroup *slices;
+    int row_maps;             /* maps of the second product's results, up to the last one that reads
+                               * a value of the row */
     ChainEnd from[CHAIN_MAX_BOUNDS], to[CHAIN_MAX_BOUNDS];        /* as in Chain.bounds */
 } ChainFacts;
 /* The left index of the second product that runs with a root's index, or with one of its own.  */

@@ -160,6 +160,35 @@ static const Case teams[] = {
     {"teams of heads", "b200", GROUPED(4, 2, 250, 130, 64)},
     {"teams pair", "b200", PAIR(500, 64, 160, 64, "f16")},
 };
+/* Several maps behind, of which the first one alone reads values of the row, or none; results pass
+ * through shared memory.  */
+#define ATTENTION_MAPS(b, l, n, d, e)                                                              \
+    "param B = " #b ", L = " #l ", N = " #n ", D = " #d ", E = " #e ";\n"                          \
+    "op fa(Q: f16[B,L,D], K: f16[B,N,D], V: f16[B,N,E], X: f16[B,L,E], w: f32[E])"                 \
+    " -> (O: f16[B,L,E], R: f16[B,L,E]) {\n"                                                       \
+    "  t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]) * 0.125;\n"                                          \
+    "  m[b,i] = max[j](t[b,i,j]);\n"                                                               \
+    "  z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));\n"                                                 \
+    "  O[b,i,e] = sum[j](f16(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i];\n"                      \
+    "  S[b,i,e] = O[b,i,e] + X[b,i,e];\n"                                                          \
+    "  R[b,i,e] = S[b,i,e] * w[e];\n"                                                              \
+    "}\n"
+#define PAIR_MAPS(m, k, n, e)                                                                      \
+    "param M = " #m ", K = " #k ", N = " #n ", E = " #e ";\n"                                      \
+    "op pair(X: f16[M,K], A: f16[N,K], B: f16[E,N], u: f16[N], v: f16[E]) -> Y: f16[M,E] {\n"      \
+    "  s[i,j] = sum[d](X[i,d] * A[j,d]);\n"                                                        \
+    "  a[i,j] = s[i,j] + u[j];\n"                                                                  \
+    "  h[i,j] = f16(max(a[i,j], 0));\n"                                                            \
+    "  p[i,e] = sum[j](h[i,j] * B[e,j]);\n"                                                        \
+    "  q[i,e] = p[i,e] + v[e];\n"                                                                  \
+    "  Y[i,e] = max(q[i,e], 0);\n"                                                                 \
+    "}\n"
+static const Case passing[] = {
+    {"passing attention", "a100", ATTENTION_MAPS(2, 37, 50, 32, 40)},
+    {"passing pair on turing", "t4", PAIR_MAPS(67, 104, 43, 24)},
+    {"passing groups", "h200", ATTENTION_MAPS(2, 77, 83, 64, 40)},
+    {"passing groups pair", "h200", PAIR_MAPS(130, 200, 48, 72)},
+};
 /* K in steps, of rows that one turn has.  */
 static const Case streams[] = {
     {"streamed odd pair", "rtx4090", PAIR(67, 100, 43, 24, "bf16")},
@@ -208,6 +237,7 @@ enum {
     CASES = sizeof cases / sizeof *cases,
     GROUPS = sizeof groups / sizeof *groups,
     TEAMS = sizeof teams / sizeof *teams,
+    PASSING = sizeof passing / sizeof *passing,
     STREAMS = sizeof streams / sizeof *streams,
     REGION_STREAMS = sizeof region_streams / sizeof *region_streams,
     GROUP_STREAMS = sizeof group_streams / sizeof *group_streams,
@@ -238,6 +268,15 @@ static const char *keep_region_streams(KernelCase *c) {
 static const char *keep_group_streams(KernelCase *c) {
     const char *bad = kernel_keep_groups(c);
     return bad ? bad : keep_streams(c);
+}
+
+static const char *keep_passing(KernelCase *c) {
+    RProgSet *set = &c->set[0];
+    int n = 0;
+    for (int i = 0; i < set->n; i++)
+        if (set->prog[i].via == VIA_SHARED) set->prog[n++] = set->prog[i];
+    set->n = n;
+    return n > 0 ? NULL : "no results pass through shared memory";
 }
 
 static const char *keep_teams(KernelCase *c) {
@@ -310,6 +349,7 @@ static void try_all(const Case *x, int n, Keep *keep, int sms) {
 static void chains_are_right(void **state) {
     (void)state;
     try_all(cases, CASES, NULL, 0);
+    try_all(passing, PASSING, keep_passing, 0);
 }
 
 static void chains_of_warpgroups_are_right(void **state) {

@@ -127,13 +127,8 @@ static void invert_sums(Kernel *k) {
  * memory, since other lanes have the values of its rows behind that; -1: none reads these.  */
 static int map_in_place(const Kernel *k) {
     const Contract *last = k->c + 1;
-    const KernelGroup *g = last->p->group;
-    if (last->r->via != VIA_SHARED || g->n_fused != 1) return -1;
-    const RowGroup *rows = chain_of(k)->rows;
-    for (int i = 0; i < rows->n; i++)
-        if (access_reads_tensor(k->cg->te->stmt[g->fused[0]].rhs, chain_statement(k, i)->tensor))
-            return g->fused[0];
-    return -1;
+    bool takes = last->r->via == VIA_SHARED && k->c->p->chain->row_maps > 0;
+    return takes ? last->p->group->fused[0] : -1;
 }
 
 /* At row f of tile i, whose values are defined.  */

@@ -29,7 +29,7 @@ bool stats_stores(const Kernel *k, int stmt) {
 
 bool stats_is_kept(const Kernel *k, int stmt) {
     if (!k->at.kept) return false;
-    return product_chains(k) ? stmt != k->task->p->group->root
+    return product_chains(k) ? stmt == k->task->p->group->fused[0]
                              : rtile_stat(facts(k), stmt) == facts(k)->kept;
 }
 
