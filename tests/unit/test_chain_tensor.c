@@ -124,7 +124,7 @@ static void every_statement_of_the_protocol_is_needed(void **state) {
     size_t len;
     for (const char *at = next_line(strstr(right, "__global__"), &len); at;
          at = next_line(at + len + 1, &len)) {
-        if (!effort_drawn(n++, 20)) continue;
+        if (!effort_drawn(n++, 40)) continue;
         char *text = arena_printf(a, "%.*s%s", (int)(at - right), right, at + len);
         bool survives = !is_caught(&c, nvrtc, text);
         if (survives) printf("nobody misses '%.*s' at line %d\n", (int)len, at, line_of(right, at));

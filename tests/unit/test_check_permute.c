@@ -3,6 +3,7 @@
  * each: what the emitted kernels compute on the simulator is what the reference computes, inputs
  * are read and outputs written once, and shared memory takes the wavefronts that were counted
  * beforehand.  Every program is legal and its text reads back.  */
+#include "effort.h"
 #include "kernel_fixture.h"
 #include "workers.h"
 
@@ -71,7 +72,7 @@ enum { CASES = sizeof table / sizeof *table };
 typedef struct {
     const char *profile;
     bool optional;            /* the device may have no program of the skeleton for a case */
-    int plans;                /* the skeleton's best by the model, then random ones */
+    int plans;                /* the skeleton's best by the model, then random ones; one is drawn */
     Nvrtc *nvrtc;
 } Check;
 
@@ -116,7 +117,7 @@ static void run_task(Task *t) {
         return;
     }
     for (int plan = 0; plan < t->check->plans && !t->wrong; plan++)
-        t->wrong = run_plan(t, dev, plan);
+        if (effort_drawn(t->i + plan, t->check->plans)) t->wrong = run_plan(t, dev, plan);
 }
 
 static const char *check_one(void *user, Arena *a, int i) {

@@ -268,10 +268,10 @@ static void clock_of_power(Arena *a) {
     Device *dev = fixture_device(a, "t4"), cold = *dev, warm = *dev;
     double boost = hal_clock_hz(dev);
     const ComputeUnit *ffma = hal_unit(dev, "ffma");
-    cold.unit = ARENA_ARRAY(a, ComputeUnit, dev->n_unit);
-    for (int i = 0; i < dev->n_unit; i++) {
-        cold.unit[i] = dev->unit[i];
-        cold.unit[i].clock.n = 0;
+    cold.family = ARENA_ARRAY(a, UnitFamily, dev->n_family);
+    for (int i = 0; i < dev->n_family; i++) {
+        cold.family[i] = dev->family[i];
+        cold.family[i].clock.n = 0;
     }
     Problem large = fixture_matmul(1, 8192, 8192, 8192, false, true, TE_F32);
     Problem small = fixture_matmul(1, 512, 512, 512, false, true, TE_F32);

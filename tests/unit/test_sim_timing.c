@@ -14,6 +14,7 @@
 enum { SMS = 7, MHZ = 900, UNITS = 12, MOVERS = 2 };
 static PtxRun r;
 static ComputeUnit units[UNITS];
+static UnitFamily families[1];
 static Mover movers[MOVERS];
 
 static Figure of(double v) { return (Figure){.value = v, .unit = "1"}; }
@@ -33,8 +34,8 @@ static Curve *curve(Arena *a, const char *what, const char *x, int n, const doub
 
 static void unit(int k, const char *name, UnitScope scope, int m, int n, int kk, TeDtype a,
                  TeDtype acc, bool product, double rate, double latency) {
-    units[k] = (ComputeUnit){.name = name, .scope = scope, .m = {m, m, 1}, .n = {n, n, 1},
-                             .k = {kk, kk, 1}, .a = a, .b = product ? a : HAL_NO_DTYPE,
+    units[k] = (ComputeUnit){.name = name, .family = name, .scope = scope, .m = {m, m, 1},
+                             .n = {n, n, 1}, .k = {kk, kk, 1}, .a = a, .b = product ? a : HAL_NO_DTYPE,
                              .acc = acc, .rate = of(rate), .latency = of(latency)};
     if (latency <= 0) units[k].latency = (Figure){0};
     if (k >= r.dev.n_unit) r.dev.n_unit = k + 1;
@@ -64,6 +65,9 @@ static void odd_memory(Device *d) {
 static void odd_units(Device *d) {
     d->unit = units;
     d->n_unit = UNITS;
+    d->family = families;
+    families[0] = (UnitFamily){.name = "ffma"};
+    d->n_family = 1;
     unit(0, "ffma", SCOPE_THREAD, 1, 1, 1, TE_F32, TE_F32, true, 192, 5);
     unit(1, "dfma", SCOPE_THREAD, 1, 1, 1, TE_F64, TE_F64, true, 6, 58);
     unit(2, "hfma2", SCOPE_THREAD, 1, 2, 1, TE_F16, TE_F16, true, 144, 7);
@@ -323,7 +327,7 @@ static void clock_of_a_busy_unit(void **state) {
     double usual = slope("", "fma.rn.f32 %r#, %r#, %r#, %r#;", 64);
     r.launch.block[0] = 1024;
     usual = slope("", "fma.rn.f32 %r#, %r#, %r#, %r#;", 64);
-    units[0].clock = *curve(r.arena, "clock", "us", 3, us, mhz);
+    families[0].clock = *curve(r.arena, "clock", "us", 3, us, mhz);
     near_to(slope("", "fma.rn.f32 %r#, %r#, %r#, %r#;", 64), 2 * usual, "time at half the clock");
 }
 
