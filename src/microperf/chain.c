@@ -85,7 +85,7 @@ static double fetch_clocks(const Model *m, const Phase *ph, double bytes) {
 
 /* Clocks before the first turn of the blocks of a phase.  */
 static double fill_clocks(const Model *m, const RProg *r, const ChainTurn *t, const Phase *ph) {
-    double bytes = t->a_bytes + t->counts[0].sectors[1] * SECTOR;
+    double bytes = t->a_bytes + t->counts[0].of[1].sectors * SECTOR;
     double ends = mp_chain_clocks(m, r, t, ph->resident).ends;
     return m->block_start + fetch_clocks(m, ph, bytes) + ends;
 }

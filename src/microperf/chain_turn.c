@@ -44,12 +44,12 @@
 
 #include <string.h>
 
-/* What side `side` of a product does not do in a turn.  */
-static void leave_out(StepCounts *c, int side, bool reads, bool loads) {
-    if (reads) c->reads[side] = 0;
-    if (reads) c->fragment_wavefronts[side] = 0;
-    if (loads) c->store_wavefronts[side] = c->requests[side] = c->passes[side] = 0;
-    if (loads) c->sectors[side] = 0;
+/* What the first operand of a product does not do in a turn: loads, and maybe reads.  */
+static void leave_out(OperandCounts *c, bool reads) {
+    if (reads) c->reads = 0;
+    if (reads) c->fragment_wavefronts = 0;
+    c->store_wavefronts = c->requests = c->passes = 0;
+    c->sectors = 0;
 }
 
 static int log2_of(int n) {
@@ -86,11 +86,11 @@ ChainTurn mp_chain_turn(const Model *m, const RProg *r, CountMemo *memo) {
         t.of[i] = i ? mp_model(m->p->next, m->dev) : *m;
         mp_step_counts(&t.of[i], &t.prog[i], mp_count_product(memo, i), c);
         if (i == 0) {
-            t.a_bytes = c->sectors[0] * SECTOR;
-            t.a_stores = (double)c->store_wavefronts[0];
-            if (kept) t.a_reads = t.warps * c->fragment_wavefronts[0];
+            t.a_bytes = c->of[0].sectors * SECTOR;
+            t.a_stores = (double)c->of[0].store_wavefronts;
+            if (kept) t.a_reads = t.warps * c->of[0].fragment_wavefronts;
         }
-        leave_out(c, 0, i > 0 || kept, true);
+        leave_out(&c->of[0], i > 0 || kept);
         t.step[i] = mp_step(&t.of[i], &t.prog[i], c);
         t.wavefronts += t.step[i].wavefronts + t.step[i].passes;
         t.bytes += t.step[i].bytes;

@@ -163,7 +163,7 @@ static double operand_stores(const Model *m, const RProg *r, const StepCounts *c
     for (int side = 0; side < m->p->n_operand; side++) {
         bool waits = rprog_waits(&r->load[side]);
         double times = always && waits ? steps + partials : steps;
-        sum += times * (double)c->store_wavefronts[side];
+        sum += times * (double)c->of[side].store_wavefronts;
     }
     return sum;
 }
@@ -181,7 +181,7 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
             double padded = (double)(rprog_tiles(p, r, axes[i]) * r->block.extent[axes[i]]);
             if (padded > 0) inside *= (double)p->extent[axes[i]] / padded;
         }
-        sectors += c->sectors[side] * inside;
+        sectors += c->of[side].sectors * inside;
     }
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     double words = (p->acc_bytes + 3) / 4;
@@ -197,10 +197,10 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     }
     double wavefronts = 0;
     for (int side = 0; side < p->n_operand; side++) {
-        wavefronts += s->warps * c->fragment_wavefronts[side];
+        wavefronts += s->warps * c->of[side].fragment_wavefronts;
     }
     out->load_sectors = (int64_t)(tiles * (steps * sectors + c->region_sectors) + 0.5);
-    out->load_passes = (int64_t)(tiles * steps * (double)(c->passes[0] + c->passes[1]));
+    out->load_passes = (int64_t)(tiles * steps * (double)(c->of[0].passes + c->of[1].passes));
     double added = sums * r->split;
     out->smem_load_wavefronts = (int64_t)(
         tiles * (fetches(m, r, steps, partials) * wavefronts + added + through[0]) + 0.5);

@@ -55,7 +55,7 @@ static void tell_registers(const Story *s) {
     int packed = rprog_packed(s->dev, r) ? RPROG_PACKED : 1;
     double groups = (double)r->warp.extent[AX_K] / tk;
     double fma = (double)tm * tn * tk / packed;
-    double reads = (double)(c.reads[0] + c.reads[1]) / groups;
+    double reads = (double)(c.of[0].reads + c.of[1].reads) / groups;
     buf_printf(s->out, "  thread tile %dx%d: %d accumulators; ", tm, tn, tm * tn);
     mp_fixed(s->out, reads, 0);
     buf_puts(s->out, " shared loads feed ");
@@ -218,8 +218,8 @@ static void tell_load(const Story *s, int side) {
         buf_puts(s->out, "plain");
     }
     buf_printf(s->out, ": %d wavefront%s per %s, %lld to store a stage\n",
-               (int)c.read_wavefronts[side], c.read_wavefronts[side] == 1 ? "" : "s",
-               matrix ? "8x8 matrix" : "read", (long long)c.store_wavefronts[side]);
+               (int)c.of[side].read_wavefronts, c.of[side].read_wavefronts == 1 ? "" : "s",
+               matrix ? "8x8 matrix" : "read", (long long)c.of[side].store_wavefronts);
 }
 
 static void tell_grid(const Story *s) {

@@ -40,8 +40,8 @@ typedef struct {
 typedef struct {
     CountKey key;
     int sizes;                /* CountMemo.sizes that the rest is of, but for the banks; 0: none */
-    int64_t read_wavefronts, store_wavefronts, requests, passes;
-    double traffic, sectors, region_sectors, region_extra;
+    OperandCounts of;         /* as of an operand in a tile of its own */
+    double traffic, region_sectors, region_extra;
 } CountEntry;
 /* A round through the staging buffer, by all that its wavefronts depend on.  */
 typedef struct {
@@ -159,8 +159,8 @@ static void count_region(const Model *m, const RProg *r, int side, CountEntry *e
     RRegion x;
     e->region_sectors = 0;
     if (!rprog_region(p, r, side, &x)) return;
-    e->requests = ((int64_t)x.lines * x.row / x.vec + WARP - 1) / WARP;
-    e->store_wavefronts = rprog_region_stores(p, m->dev, r, side);
+    e->of.requests = ((int64_t)x.lines * x.row / x.vec + WARP - 1) / WARP;
+    e->of.store_wavefronts = rprog_region_stores(p, m->dev, r, side);
     e->region_extra = (double)rprog_region_extra(p, m->dev, r, side);
     e->region_sectors = mp_region_sectors(p, r, side, &x);
 }
@@ -182,8 +182,8 @@ static double count_block(const Model *m, const RProg *r, int side, CountMemo *m
 
 /* What depends on how the tile lies in the banks of shared memory, whatever the sizes.  */
 static void count_banks(const Model *m, const RProg *r, int side, CountEntry *e) {
-    e->read_wavefronts = rprog_fragment_wavefronts(m->p, m->dev, r, side);
-    e->store_wavefronts = rprog_store_wavefronts(m->p, m->dev, r, side);
+    e->of.read_wavefronts = rprog_fragment_wavefronts(m->p, m->dev, r, side);
+    e->of.store_wavefronts = rprog_store_wavefronts(m->p, m->dev, r, side);
 }
 
 /* What depends on how the operand lies in memory.  */
@@ -194,13 +194,13 @@ static void count_traffic(const Model *m, const RProg *r, int side, CountMemo *m
         e->traffic = rprog_region_traffic(m->p, m->dev, r, side, count_block(m, r, side, memo));
     StageTraffic t = {0};
     if (!r->load[side].region) t = mp_stage_traffic(m, r, side, memo ? &memo->passes : NULL);
-    e->sectors = t.sectors;
-    e->requests = t.requests;
-    e->passes = t.passes;
+    e->of.sectors = t.sectors;
+    e->of.requests = t.requests;
+    e->of.passes = t.passes;
     count_region(m, r, side, e);
 }
 
-/* What is known of a side, or counted now: in `local` where nothing is kept.  */
+/* What is known of an operand, or counted now: in `local` where nothing is kept.  */
 static const CountEntry *count_side(const Model *m, const RProg *r, int side, CountMemo *memo,
                                     CountEntry *local) {
     CountKey key = key_of(r, side, rprog_matrix(m->dev, r));
@@ -238,33 +238,32 @@ static void count_staging(const Model *m, const RProg *r, CountMemo *memo, StepC
     if (memo && memo->n_staging < STAGINGS) memo->staging[memo->n_staging++] = x;
 }
 
-static void count_sides(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
+static void count_operand(const Model *m, const RProg *r, int side, CountMemo *memo,
+                          StepCounts *out) {
+    CountEntry local;
+    const CountEntry *e = count_side(m, r, side, memo, &local);
+    OperandCounts *c = &out->of[side];
+    *c = e->of;
+    c->reads = rprog_fragment_reads(m->p, m->dev, r, side);
+    c->fragment_wavefronts = e->traffic;
+    if (!r->load[side].region) {
+        int64_t passes = rprog_fragment_passes(m->p, m->dev, r, side);
+        c->fragment_wavefronts = (double)(c->read_wavefronts * passes);
+        return;
+    }
+    out->region_requests = (double)c->requests;
+    out->region_stores = (double)c->store_wavefronts;
+    out->region_sectors = e->region_sectors;
+    out->region_extra = e->region_extra;
+    c->requests = c->store_wavefronts = 0;
+}
+
+static void count_operands(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
     *out = (StepCounts){0};
     for (int side = 0; side < m->p->n_operand; side++) {
         if (m->p->op[side].made) continue;
-        CountEntry local;
-        if (rprog_warpgroups(m->dev, r)) {
-            mp_ring_counts(m, r, side, out);
-            continue;
-        }
-        const CountEntry *e = count_side(m, r, side, memo, &local);
-        out->reads[side] = rprog_fragment_reads(m->p, m->dev, r, side);
-        out->read_wavefronts[side] = e->read_wavefronts;
-        out->fragment_wavefronts[side] =
-            r->load[side].region ? e->traffic
-                                 : (double)(e->read_wavefronts *
-                                            rprog_fragment_passes(m->p, m->dev, r, side));
-        out->sectors[side] = e->sectors;
-        if (r->load[side].region) {
-            out->region_requests = (double)e->requests;
-            out->region_stores = (double)e->store_wavefronts;
-            out->region_sectors = e->region_sectors;
-            out->region_extra = e->region_extra;
-            continue;
-        }
-        out->store_wavefronts[side] = e->store_wavefronts;
-        out->requests[side] = e->requests;
-        out->passes[side] = e->passes;
+        if (rprog_warpgroups(m->dev, r)) out->of[side] = mp_ring_counts(m, r, side);
+        else count_operand(m, r, side, memo, out);
     }
 }
 
@@ -273,7 +272,7 @@ void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts 
     if (memo && memo->any && rprog_same_block(&memo->last, r)) {
         *out = memo->of_last;
     } else {
-        count_sides(m, r, memo, out);
+        count_operands(m, r, memo, out);
         if (memo) {
             memo->last = *r;
             memo->of_last = *out;

@@ -91,7 +91,7 @@ double mp_matrix_extra(const Model *m, const RProg *r) {
 static void tell_fragments(const Model *m, const RProg *r, const StepCounts *c, Buf *out) {
     double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
     double products = mp_matrix_products(m, r) * slices;
-    int64_t reads = c->reads[0] + c->reads[1];
+    int64_t reads = c->of[0].reads + c->of[1].reads;
     buf_printf(out, "  warp tile %dx%d: %d accumulators per lane; a k-step is ",
                (int)r->warp.extent[AX_M], (int)r->warp.extent[AX_N], (int)mp_lane_sums(m, r));
     mp_fixed(out, products, 0);
@@ -116,8 +116,8 @@ static void tell_balance(const Model *m, const RProg *r, const StepCounts *c, Bu
     double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
     double warps = r->threads / WARP;
     double unit = warps * slices * mp_matrix_products(m, r) * mp_product_flops(m, r) / rate;
-    double reads = warps * (c->fragment_wavefronts[0] + c->fragment_wavefronts[1]);
-    double stores = (double)(c->store_wavefronts[0] + c->store_wavefronts[1]);
+    double reads = warps * (c->of[0].fragment_wavefronts + c->of[1].fragment_wavefronts);
+    double stores = (double)(c->of[0].store_wavefronts + c->of[1].store_wavefronts);
     buf_puts(out, "  a block's step keeps the unit busy for ");
     mp_fixed(out, unit, 0);
     buf_puts(out, " clk, shared memory for ");

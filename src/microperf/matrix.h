@@ -17,7 +17,7 @@ double mp_matrix_widening(const Model *m, const RProg *r);
 double mp_matrix_extra(const Model *m, const RProg *r);
 /* Units of warpgroups: counts of an operand's copies, a k-step, the clocks for which the unit is
  * busy with one of a block at a rate in FLOP per clock, and the plan in words.  */
-void mp_ring_counts(const Model *m, const RProg *r, int side, StepCounts *out);
+OperandCounts mp_ring_counts(const Model *m, const RProg *r, int side);
 /* Bytes that L2 could store in the time of so many outputs, which may leave by boxes.  */
 double mp_boxes_asked(const Model *m, const RProg *r, double bytes);
 Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c);

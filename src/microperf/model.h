@@ -52,21 +52,24 @@ typedef struct {
     double turn;              /* what a copy takes longer, of the time of its reads and writes */
     bool wants_turn;          /* Estimate.turn is to be filled, too: for a picture */
     double ramp_us;           /* without DRAM at its rate, beyond the first access */
-    double unique[2];         /* bytes read from DRAM at least once, per operand */
+    double unique[CONTRACTION_OPERANDS];      /* bytes read from DRAM at least once, per operand */
     double total_unique, out_bytes;
 } Model;
 
 Model mp_model(const Problem *p, const Device *dev);
 
-/* Exact counts of one block and k-step and of the whole kernel.  */
+/* Exact counts of one block and k-step and of the whole kernel: of an operand, all.  */
 typedef struct {
-    int64_t reads[2], read_wavefronts[2]; /* fragment requests of one warp; wavefronts of each */
-    double fragment_wavefronts[2];        /* of all of them */
-    int64_t store_wavefronts[2];          /* of one stage, all warps */
-    int64_t requests[2], passes[2];       /* warp requests of the loads of one stage; passes of
-                                           * these through L1 */
+    int64_t reads, read_wavefronts;       /* fragment requests of one warp; wavefronts of each */
+    double fragment_wavefronts;           /* of all of them */
+    int64_t store_wavefronts; /* of one stage, all warps */
+    int64_t requests, passes; /* warp requests of the loads of one stage; passes of these through
+                               * L1 */
+    double sectors;           /* of one full stage, mean over its places in the tensor */
+} OperandCounts;
+typedef struct {
+    OperandCounts of[CONTRACTION_OPERANDS];
     int64_t staging_stores, staging_loads;    /* wavefronts of a round through staging */
-    double sectors[2];        /* of one full stage, mean over its places in the tensor */
     /* Of an operand that a block loads as a region, once: warp requests, wavefronts of its stores,
      * sectors; instructions of a warp and k-step beside its reads.  */
     double region_requests, region_stores, region_sectors, region_extra;

@@ -111,7 +111,7 @@ Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
     if (rprog_warpgroups(m->dev, r)) return mp_ring_step(m, r, c);
     double wk = r->warp.extent[AX_K], tk = r->thread.extent[AX_K];
     Step s = {.counts = c, .warps = r->threads / WARP};
-    double reads = (double)(c->reads[0] + c->reads[1]);
+    double reads = (double)(c->of[0].reads + c->of[1].reads);
     s.loads = s.warps * reads;
     s.groups = wk / tk;
     s.group_fma = group_products(m, r);
@@ -126,13 +126,13 @@ Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
     s.issue = s.warps * s.groups * s.group_issue + loop;
     for (int side = 0; side < p->n_operand; side++) {
         if (!r->load[side].region)
-            s.issue += (double)c->requests[side] * chunk_instructions(m, r, side);
-        s.wavefronts += s.warps * c->fragment_wavefronts[side] +
-                        (double)c->store_wavefronts[side];
-        s.stored += (double)c->store_wavefronts[side];
-        s.passes += load_passes(&r->load[side], (double)c->passes[side],
-                                (double)c->store_wavefronts[side]);
-        s.sectors += c->sectors[side];
+            s.issue += (double)c->of[side].requests * chunk_instructions(m, r, side);
+        s.wavefronts += s.warps * c->of[side].fragment_wavefronts +
+                        (double)c->of[side].store_wavefronts;
+        s.stored += (double)c->of[side].store_wavefronts;
+        s.passes += load_passes(&r->load[side], (double)c->of[side].passes,
+                                (double)c->of[side].store_wavefronts);
+        s.sectors += c->of[side].sectors;
     }
     share_region(m, r, c, &s);
     mp_add_scales(m, r, s.warps, &s);
@@ -174,7 +174,8 @@ double mp_unit_clocks(const Model *m, const RProg *r, const Step *s, double resi
 static double between_products(const Model *m, const RProg *r, const Step *s) {
     double n = 0, first = 0;
     for (int side = 0; side < m->p->n_operand; side++) {
-        if (rprog_through_registers(&r->load[side])) n += (double)s->counts->store_wavefronts[side];
+        double stores = (double)s->counts->of[side].store_wavefronts;
+        if (rprog_through_registers(&r->load[side])) n += stores;
         if (!rprog_fetched_ahead(m->dev, r, side)) first = (s->wavefronts - s->stored) / s->groups;
     }
     return n + first;

@@ -138,7 +138,7 @@ double mp_boxes_asked(const Model *m, const RProg *r, double bytes) {
     return r->via == VIA_BOXES ? asked_bytes(bytes, rprog_box_row(m->p, r)) : bytes;
 }
 
-void mp_ring_counts(const Model *m, const RProg *r, int side, StepCounts *out) {
+OperandCounts mp_ring_counts(const Model *m, const RProg *r, int side) {
     int64_t bytes = rprog_tile_bytes(m->p, m->dev, r, side);
     bool apart = rprog_apart(m->dev, r, side);
     int own = r->block.extent[mp_own_axis(side)], along = r->load[side].along;
@@ -146,9 +146,9 @@ void mp_ring_counts(const Model *m, const RProg *r, int side, StepCounts *out) {
     int lines = along == AX_K ? own : r->block.extent[AX_K];
     int sharing = side == rprog_cluster_side(r) && !apart ? rprog_cluster(r) : 1;
     int span = RTILE_ACCESS << r->load[side].layout.bits;
-    out->sectors[side] = asked_bytes((double)bytes, span) / SECTOR / sharing;
-    out->store_wavefronts[side] = bytes / LINE;
-    out->requests[side] = (int)(bytes / ((int64_t)lines * span));
+    return (OperandCounts){.sectors = asked_bytes((double)bytes, span) / SECTOR / sharing,
+                           .store_wavefronts = bytes / LINE,
+                           .requests = (int)(bytes / ((int64_t)lines * span))};
 }
 
 /* Instructions of the lane that copies, counted in compiled kernels: for each box of pixels, which
@@ -157,7 +157,7 @@ static double pixels_issue(const RProg *r, const StepCounts *c) {
     enum { BOX_ISSUE = 20 };
     double boxes = 0;
     for (int side = 0; side < CONTRACTION_OPERANDS; side++)
-        if (r->load[side].kind == LOAD_PIXELS) boxes += (double)c->requests[side];
+        if (r->load[side].kind == LOAD_PIXELS) boxes += (double)c->of[side].requests;
     return boxes * BOX_ISSUE;
 }
 
@@ -210,10 +210,10 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
     if (made_side(r) >= 0) s.group_issue += made_issue(m, r, made_side(r));
     s.issue = s.warps * (STEP_ISSUE + s.groups * s.group_issue) + COPY_ISSUE;
     for (int side = 0; side < m->p->n_operand; side++) {
-        s.stored += (double)c->store_wavefronts[side];
+        s.stored += (double)c->of[side].store_wavefronts;
         s.wavefronts += warpgroups(m, r) * operand_reads(m, r, side);
-        s.sectors += c->sectors[side];
-        s.issue += (double)c->requests[side];
+        s.sectors += c->of[side].sectors;
+        s.issue += (double)c->of[side].requests;
     }
     s.issue += pixels_issue(r, c);
     add_tensor_scales(m, r, &s);
@@ -246,7 +246,7 @@ void mp_ring_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *o
                  "way\n");
     }
     buf_printf(out, "  one warp more copies boxes by tensor maps, %d to a k-step, into a ring of "
-               "%d stage%s\n", (int)(c->requests[0] + c->requests[1]), r->stages,
+               "%d stage%s\n", (int)(c->of[0].requests + c->of[1].requests), r->stages,
                r->stages > 1 ? "s" : "");
     if (rprog_persistent(r))
         buf_printf(out, "  %lld blocks stay for all tiles; stages of the next tile fill while "

@@ -5,9 +5,9 @@
 BlockBytes rprog_block_bytes(const Problem *p, const Device *dev, const RProg *r) {
     BlockBytes b = {.warps = rprog_computing(dev, r) / WARP, .ring = rprog_warpgroups(dev, r)};
     for (int side = 0; side < p->n_operand; side++) {
-        b.scales[side] = (int64_t)rprog_tensor_scales(dev, r, side) * TENSOR_LANES;
-        b.tile[side] = rprog_tile_bytes(p, dev, r, side);
-        b.region[side] = rprog_region_bytes(p, dev, r, side, &b.places[side]);
+        b.of[side].scales = (int64_t)rprog_tensor_scales(dev, r, side) * TENSOR_LANES;
+        b.of[side].tile = rprog_tile_bytes(p, dev, r, side);
+        b.of[side].region = rprog_region_bytes(p, dev, r, side, &b.of[side].places);
     }
     b.box = rprog_box_bytes(p, dev, r);
     b.boxes = b.box == 0 ? 0 : rprog_box_count(p, r) * (int)count_along(&r->warp, &r->thread, AX_M);
@@ -19,7 +19,7 @@ static Loads loads_of(const RoomWalk *w, const BlockBytes *b) {
     x.ring[0] = (Ring){.turn = TURN_STEPS, .slots = w->r->stages};
     if (w->out) x.ring[0].ahead = rprog_steps_ahead(w->p, w->r);
     for (int side = 0; side < w->p->n_operand; side++) {
-        Load load = {w->p, w->r, side, side, 0, b->tile[side]};
+        Load load = {w->p, w->r, side, side, 0, b->of[side].tile};
         if (load.bytes > 0) loads_add(&x, load);
     }
     return x;
@@ -29,7 +29,7 @@ static Loads loads_of(const RoomWalk *w, const BlockBytes *b) {
  * lie where no results do: a commit tells of the unit's reads, not of what threads wrote.  */
 static void scales(RoomWalk *w, const BlockBytes *b) {
     for (int side = 0; side < w->p->n_operand; side++) {
-        Room x = layout_one(ROOM_SCALES, side, w->end, b->scales[side]);
+        Room x = layout_one(ROOM_SCALES, side, w->end, b->of[side].scales);
         x.slots = w->r->stages;
         x.apart = x.bytes;
         x.ring = 0;
@@ -39,13 +39,13 @@ static void scales(RoomWalk *w, const BlockBytes *b) {
 
 void contract_regions(RoomWalk *w, const BlockBytes *b) {
     for (int side = 0; side < w->p->n_operand; side++) {
-        Room x = layout_one(ROOM_REGION, side, w->end, b->places[side]);
+        Room x = layout_one(ROOM_REGION, side, w->end, b->of[side].places);
         const RLoad *l = &w->r->load[side];
-        if (b->region[side] == 0) continue;
+        if (b->of[side].region == 0) continue;
         x.filled = loads_filled_by(l);
         layout_room(w, x);
         loads_wait(w, l, side);
-        layout_room(w, layout_one(ROOM_PLACES, side, w->end, b->region[side] - x.bytes));
+        layout_room(w, layout_one(ROOM_PLACES, side, w->end, b->of[side].region - x.bytes));
     }
 }
 
@@ -53,7 +53,7 @@ void contract_regions(RoomWalk *w, const BlockBytes *b) {
  * behind the stages.  */
 static int box_slots(const RoomWalk *w, const BlockBytes *b) {
     int64_t bytes = b->warps * b->box;
-    int64_t stage = b->scales[0] + b->scales[1] + RING_BARRIERS * RING_BARRIER;
+    int64_t stage = b->of[0].scales + b->of[1].scales + RING_BARRIERS * RING_BARRIER;
     int64_t one = w->end + bytes + w->r->stages * stage;
     if (b->boxes % 2 == 0 || b->boxes == 1) return 2 - b->boxes % 2;
     int held = hal_blocks_per_sm(w->dev, w->r->threads, 0, one);
@@ -62,7 +62,7 @@ static int box_slots(const RoomWalk *w, const BlockBytes *b) {
 
 int rprog_box_slots(const Problem *p, const Device *dev, const RProg *r) {
     BlockBytes b = rprog_block_bytes(p, dev, r);
-    RoomWalk w = {.dev = dev, .r = r, .end = r->stages * (b.tile[0] + b.tile[1])};
+    RoomWalk w = {.dev = dev, .r = r, .end = r->stages * (b.of[0].tile + b.of[1].tile)};
     return box_slots(&w, &b);
 }
 
@@ -107,7 +107,7 @@ static void accumulators(RoomWalk *w, const BlockBytes *b) {
     Ring *x = w->out->ring;
     x[0].fill.warps = 1;
     x[0].use = x[ring].fill = (RingWarps){b->warps + 1, 1};
-    if (b->scales[0] > 0) {
+    if (b->of[0].scales > 0) {
         x[0].scales = (RingWarps){b->warps + 2, 1};
         x[0].arrivals[RING_FULL] += rprog_unit_blocks(w->dev, w->r);
     }

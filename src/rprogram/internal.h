@@ -177,10 +177,12 @@ void rprog_stats_rooms(RoomWalk *w);
  * way to store.  The fields that change with these, and bytes of shared memory, given such sizes
  * (NULL: any program).  */
 typedef struct {
-    int64_t tile[2], region[2], places[2];    /* of operands: a stage; all of a region; its first */
+    struct {
+        int64_t tile, scales; /* a stage, ... of its blocks */
+        int64_t region, places;           /* a region with its places; where these begin */
+    } of[CONTRACTION_OPERANDS];
     int64_t box;              /* where a warp that computes stores by boxes: bytes of one, ... */
     int boxes;                /* ... and how many a tile of it has */
-    int64_t scales[2];        /* of operands' blocks: a stage */
     int64_t staging;          /* VIA_SHARED with stores of `vec`: bytes of a warp's buffer */
     int vec;                  /* 0: not known */
     int warps;                /* that compute */
