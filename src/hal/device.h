@@ -76,6 +76,7 @@ typedef enum {
 #undef X
         SCOPE_COUNT
 } UnitScope;
+extern const char *const hal_scope_names[SCOPE_COUNT];
 typedef enum {
 #define X(id, name) PLACE_##id,
     HAL_PLACES(X)

@@ -37,7 +37,7 @@ extern const FieldTable hal_limits_fields, hal_memory_fields, hal_family_fields,
 extern const CurveKind hal_curve_kinds[];
 extern const int hal_n_curve_kinds;
 extern const char *const hal_level_names[LEVEL_COUNT], *const hal_origin_names[ORIGIN_COUNT],
-    *const hal_scope_names[SCOPE_COUNT], *const hal_place_names[PLACE_COUNT];
+    *const hal_place_names[PLACE_COUNT];
 extern const char *const hal_memory_scopes[];
 extern const int hal_n_memory_scopes;
 

@@ -10,11 +10,11 @@ static const char *const beside[OVERLAP_COUNT] = {
 };
 
 void mp_chain_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
-    bool groups = rprog_warpgroups(dev, r);
-    buf_printf(out, "chain, %d rows x %d columns a turn, %d to %d, %d rows per warp%s, %d threads,"
+    const char *by = hal_scope_names[dev->unit[r->unit].scope];
+    buf_printf(out, "chain, %d rows x %d columns a turn, %d to %d, %d rows per %s, %d threads,"
                " %d slot%s", (int)r->block.extent[AX_M], (int)r->block.extent[AX_N],
                (int)p->extent[AX_K], (int)p->next->extent[AX_N], (int)r->warp.extent[AX_M],
-               groups ? "group" : "", r->threads, r->stages, mp_plural(r->stages));
+               by, r->threads, r->stages, mp_plural(r->stages));
     buf_printf(out, ", %s, %s", dev->mover[r->load[LOAD_B].mover].name, dev->unit[r->unit].name);
     if (r->unit_v != r->unit) buf_printf(out, " and %s", dev->unit[r->unit_v].name);
     buf_puts(out, r->keep == KEEP_REGISTERS ? ", a in registers" : "");
@@ -22,7 +22,7 @@ void mp_chain_summary(const Problem *p, const Device *dev, const RProg *r, Buf *
         buf_printf(out, ", k in steps of %d", (int)r->block.extent[AX_K]);
     if (r->split > 1) buf_printf(out, ", turns in %d slices", (int)r->split);
     if (rprog_persistent(r)) buf_printf(out, ", %s", rprog_grid_name[r->grid]);
-    if (groups) buf_printf(out, ", %s", beside[r->overlap]);
+    if (rprog_warpgroups(dev, r)) buf_printf(out, ", %s", beside[r->overlap]);
 }
 
 static void tell_clocks(Buf *out, const char *what, double clocks, const char *end) {

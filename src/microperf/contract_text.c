@@ -18,7 +18,7 @@ static void print_movers(const Problem *p, const Device *dev, const RProg *r, Bu
 
 static void summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
     bool matrix = rprog_matrix(dev, r);
-    const char *by = !matrix ? "thread" : rprog_warpgroups(dev, r) ? "warpgroup" : "warp";
+    const char *by = hal_scope_names[dev->unit[r->unit].scope];
     const RTile *own = matrix ? &r->warp : &r->thread;
     buf_printf(out, "%dx%dx%d, %dx%d per %s, %d threads, %d stage%s", (int)r->block.extent[AX_M],
                (int)r->block.extent[AX_N], (int)r->block.extent[AX_K], (int)own->extent[AX_M],

@@ -9,7 +9,7 @@ static bool takes(const Problem *p) { return p->next != NULL; }
 /* Beside the warpgroups that compute there is one that copies.  */
 static int64_t threads(const Device *dev, RProg *r) {
     int64_t teams = (int64_t)count_along(&r->block, &r->warp, AX_M) * rprog_in_turn(r);
-    return WARP * rprog_team(dev, r) * (teams + rprog_warpgroups(dev, r));
+    return WARP * rprog_team(dev, r) * teams + rprog_filling(dev, r);
 }
 
 /* ---- rooms ---- */
@@ -97,10 +97,11 @@ static void tensor(RoomWalk *w, int warps) {
     add_columns(w, terms, rprog_chain_terms(w->dev, w->r), &at);
 }
 
-/* What products that are under way read and write of a thread's.  */
+/* What products that are under way read and write of a thread's, turn by turn.  */
 static void registers(RoomWalk *w) {
     layout_add(w, layout_one(ROOM_FRAGMENTS, CHAIN_PRODUCTS, 0, 0));
-    for (int i = 0; i < CHAIN_PRODUCTS; i++) layout_add(w, layout_one(ROOM_SUMS, i, 0, 0));
+    for (int i = rprog_chain_streams(w->p, w->r); i < CHAIN_PRODUCTS; i++)
+        layout_add(w, layout_one(ROOM_SUMS, i, 0, 0));
 }
 
 /* Rings of the first product's turns, of the second one's, of the operand that stays: A for a tile,

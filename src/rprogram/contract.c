@@ -31,7 +31,7 @@ static int64_t threads(const Device *dev, RProg *r) {
         if (n > INT16_MAX) n = INT16_MAX;
     }
     n *= rprog_in_turn(r);
-    return rprog_warpgroups(dev, r) ? n + WARP * rprog_team(dev, r) : n;
+    return n + rprog_filling(dev, r);
 }
 
 static int64_t workspace(const Problem *p, const RProg *r) {

@@ -52,7 +52,7 @@ static inline bool rprog_matrix(const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
     return (u->scope == SCOPE_WARP && u->b != HAL_NO_DTYPE) || rprog_warpgroups(dev, r);
 }
-/* Warps that share a warp tile; threads that compute, all but those of a warp that only copies.  */
+/* Warps that share a warp tile; threads that fill rings alone; all others of a block compute.  */
 enum { RPROG_TEAM = 4 };
 /* Do the unit's results lie in Tensor Memory?  The columns of a tile of the block, and of scales of
  * an operand's blocks (TENSOR_SCALE_COLUMNS for as many rows as it has lanes); tiles that have room
@@ -80,7 +80,12 @@ static inline int rprog_unit_blocks(const Device *dev, const RProg *r) {
 static inline int rprog_team(const Device *dev, const RProg *r) {
     return rprog_warpgroups(dev, r) ? RPROG_TEAM : 1;
 }
-int rprog_computing(const Device *dev, const RProg *r);
+static inline int rprog_filling(const Device *dev, const RProg *r) {
+    return rprog_warpgroups(dev, r) ? WARP * RPROG_TEAM : 0;
+}
+static inline int rprog_computing(const Device *dev, const RProg *r) {
+    return r->threads - rprog_filling(dev, r);
+}
 /* Blocks of a cluster, 1: there is none; the operand that they share; can they, in this order of
  * tiles?  SMs that are busy where clusters are as many as fit.  */
 static inline int rprog_cluster(const RProg *r) { return r->cluster > 1 ? r->cluster : 1; }

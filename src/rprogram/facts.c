@@ -97,7 +97,3 @@ bool rprog_static(const Problem *p) {
     for (int i = AX_B; i <= AX_K; i++) is &= rprog_static_axis(p, i);
     return is;
 }
-
-int rprog_computing(const Device *dev, const RProg *r) {
-    return r->threads - (rprog_warpgroups(dev, r) ? WARP * rprog_team(dev, r) : 0);
-}

@@ -88,8 +88,8 @@ static void block(const Picture *c, double x) {
 static void warp(const Picture *c, double x) {
     const RTile *w = &c->r->warp, *t = &c->r->thread;
     bool matrix = rprog_matrix(c->dev, c->r);
-    title(c, x, arena_printf(c->out->arena, "%s, by %s",
-                             rprog_warpgroups(c->dev, c->r) ? "A warpgroup" : "A warp",
+    title(c, x, arena_printf(c->out->arena, "A %s, by %s",
+                             hal_scope_names[matrix ? c->dev->unit[c->r->unit].scope : SCOPE_WARP],
                              matrix ? "instructions" : "lanes"),
           arena_printf(c->out->arena, "%d x %d, each %d x %d", w->extent[AX_M], w->extent[AX_N],
                        t->extent[AX_M], t->extent[AX_N]));
