@@ -298,7 +298,7 @@ static void add_producer(FormBuilder *b, const Rings *x) {
     open_role(b, CONSUMERS, 1, true, x->tiles);
     form_if(b, WHEN_ONE, 0)->from = CONSUMERS;
     for (int i = 0; i < x->rings; i++) {
-        add_barrier(b, SYNC_WAIT, RING_EMPTY, i)->primed = true;
+        add_barrier(b, SYNC_WAIT, RING_EMPTY, i);
         add_barrier(b, SYNC_ARRIVE, RING_FULL, i)->bytes = (int64_t)2 / x->rings * BYTES;
     }
     for (int side = 0; side < 2; side++) {

@@ -24,7 +24,7 @@ typedef struct {
     OpKind kind;
     int id, lag, count;       /* barrier, or team; slots before it; products under way */
     int step, own;            /* of all tiles; steps begun by the thread */
-    bool primed, shared;
+    bool shared;
 } Op;
 enum { OPS = 250, BLOCKS = 4, COMPUTING = 2, THREADS = 1 + COMPUTING, STAGES = 4,
        PARTS = 1 + BLOCKS };
@@ -67,7 +67,7 @@ static void list_sync(Listing *x, const Node *n) {
     if (s->scope != SYNC_BARRIER) return;
     OpKind kind = s->op == SYNC_WAIT ? OP_WAIT : s->bytes ? OP_EXPECT : OP_ARRIVE;
     assert_int_equal(kind == OP_ARRIVE && p->blocks > 1, s->blocks == p->blocks);
-    add_op(x, (Op){.kind = kind, .id = s->id, .lag = s->lag, .primed = s->primed});
+    add_op(x, (Op){.kind = kind, .id = s->id, .lag = s->lag});
 }
 
 static void list_nodes(Listing *x, const Node *first);
@@ -175,7 +175,7 @@ static void visit(Explorer *x, const State *s) {
 
 /* The hardware tells phases by their parity; two apart they look the same.  */
 static bool is_over(Explorer *x, const State *s, int b, const Op *op) {
-    int slot = op->step % x->p->stages, phase = op->step / x->p->stages - op->primed;
+    int slot = op->step % x->p->stages, phase = op->step / x->p->stages - (op->id == RING_EMPTY);
     int over = s->phase[op->id][b][slot];
     if (over < phase || over > phase + 2) x->wrong = "a wait takes a phase for another";
     return over > phase;

@@ -9,10 +9,10 @@ static Ir slot(const Kernel *k, const Sync *s) {
     return s->lag > 0 ? k->ring[s->ring].last : ring_barrier(k, s->ring, s->id);
 }
 
-/* The parity of the round that is waited for.  */
+/* The parity of the round that is waited for: slots are empty before the first.  */
 static Ir parity(const Kernel *k, const Sync *s) {
     Ir phase = k->ring[s->ring].phase;
-    return s->primed ? ir_binary(k->cg, IR_XOR, phase, ir_int(k->cg, 1)) : phase;
+    return s->id == RING_EMPTY ? ir_binary(k->cg, IR_XOR, phase, ir_int(k->cg, 1)) : phase;
 }
 
 /* The number of the block's barriers that this one is; with teams each has one.  */

@@ -191,7 +191,8 @@ typedef struct {
     SyncOp op;
     SyncTeam team;
     /* BARRIER: who fills slots waits for the empty one and arrives at the full one, at the slot
-     * that fills have come to; who uses them does the other way, at that of uses.  */
+     * that fills have come to; who uses them does the other way, at that of uses.  All are empty
+     * before the first round.  */
     int id;                   /* NAMED: the barrier; BARRIER: RING_FULL or RING_EMPTY ... */
     int ring;                 /* ... of this one, ... */
     int count;                /* groups that may be under way; NAMED: threads; INIT: arrivals */
@@ -201,7 +202,6 @@ typedef struct {
     int blocks;               /* BARRIER, ARRIVE: of the cluster, at each; 0: this one */
     int pair;                 /* BARRIER: of so many blocks all arrive at that of the first, and it
                                * alone commits; 0: there is none */
-    bool primed;              /* BARRIER, WAIT: the first round of the ring is free */
 } Sync;
 
 typedef struct {

@@ -106,7 +106,7 @@ static int arrivals(const Strand *s, const Sync *x, unsigned mask) {
 /* A wait for a phase of a barrier, of which the hardware sees the parity alone: the one two phases
  * before must be known to be over.  False: it waits.  */
 static bool sync_phase(Run *r, int strand, const Event *e, const Barrier *b) {
-    int phase = e->round - e->node->sync.primed;
+    int phase = e->round - (e->node->sync.id == RING_EMPTY);
     for (int i = 0; i < RUN_AGENTS && phase > 0; i++) {
         int agent = strand * RUN_AGENTS + i;
         bool comes = e->mask >> i & 1;

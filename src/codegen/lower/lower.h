@@ -41,51 +41,84 @@ void lower_domain(Arena *a, Lowered *l, int threads, int64_t items);
 void lower_grid(FormBuilder *b, Lowered *l, KernelKind kind);
 /* lower_product.c: the kernel that adds what slices, or blocks of a tail, have left.  */
 void lower_sums(FormBuilder *b, Lowered *l);
+/* A kernel of products, in order (Layout.product).  */
+typedef struct {
+    FormBuilder *b;
+    const Lowered *l;
+    const Contract *c;
+} Make;
 /* lower_contract.c: the tree of a product, of its k-steps alone, how many there are;
  * lower_results.c: what becomes of its sums.  */
 void lower_count_steps(Form *f, const Contract *c);
-void lower_stages(FormBuilder *b, const Lowered *l, const Contract *c);
+void lower_stages(const Make *m);
 void lower_steps(FormBuilder *b, Lowered *l);
 void lower_results(FormBuilder *b, const Lowered *l, const Contract *c);
-/* lower_roles.c: warps that fill rings and warps that use them.  A sync at a barrier of a ring; all
- * barriers, before roles begin; the role that fills, or (it has the rest of the kernel) uses them,
- * as `teams`.  */
+
+/* lower_turn.c: a sync at a barrier of a ring; blocks of the unit's pair, 0: it has none; the loop
+ * over turns of a product.  What follows is about that of FormBuilder.  */
 Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id);
-void lower_barriers(FormBuilder *b, const Lowered *l);
-/* Blocks of the unit's pair; 0: it has none.  */
 int lower_pair(const Contract *c);
-/* Begins to copy what a slot of a ring has: boxes of the product's operands that go by it.  */
-void lower_fill(FormBuilder *b, const Contract *c, int ring);
+Node *lower_open_turns(FormBuilder *b, const Contract *c, const char *var);
+/* Chunks of an operand for the turn that is loaded next, to its slot or to registers; of these to
+ * its slot.  */
+void lower_load(FormBuilder *b, const Side *s, bool first);
+void lower_keep(FormBuilder *b, const Side *s);
+/* Turns of a ring: their count, the next one of who fills, of who uses.  */
+Node *lower_slots(FormBuilder *b, int ring, bool uses);
+void lower_put(FormBuilder *b, int ring);
+void lower_take(FormBuilder *b, int ring);
+/* Begins to copy what a slot of a ring has: boxes of the product's operands that go by it.  Of the
+ * product's turns, and goes on to the next one.  `waits`: until the slot is empty.  */
+void lower_fill(FormBuilder *b, int ring, bool waits);
+void lower_fill_turn(FormBuilder *b, bool waits);
+/* Operands of the turn are there; its products begin; a slot, `lag` turns before, is free.  */
+void lower_wait_stage(FormBuilder *b);
+Node *lower_multiply(FormBuilder *b);
+Node *lower_free(FormBuilder *b, int ring, int lag);
+/* A part of what is about Tensor Memory; what waits for the end of the products that are issued,
+ * which is told in all blocks of the unit's pair, or of a cluster.  */
+Node *lower_tensor(FormBuilder *b, int part);
+void lower_commit(FormBuilder *b, int ring, int id, int blocks);
+/* What others did there before they arrived comes before what follows; a lane tells of what all
+ * lanes of its warp have done; sums come to registers.  */
+void lower_wait_tensor(FormBuilder *b, int ring, int id);
+void lower_arrive_warps(FormBuilder *b, int ring, int id);
+void lower_load_sums(FormBuilder *b, DataOf data);
+
+/* lower_roles.c: warps that fill rings and warps that use them.  What each role does; the last has
+ * the rest of the kernel, as `teams`, and is left open.  */
+typedef struct {
+    void (*copies)(const Make *m);
+    void (*products)(const Make *m);      /* of Tensor Memory, ... */
+    void (*scales)(const Make *m);        /* ... of blocks */
+    void (*results)(const Make *m);
+} Roles;
+void lower_roles(const Make *m, const Roles *of, int teams);
 /* The loop over the tiles of a block that stays.  */
 void lower_open_tiles(FormBuilder *b, const Lowered *l);
-void lower_open_filling(FormBuilder *b, const Lowered *l);
-void lower_open_part(FormBuilder *b, const char *name, RingWarps of);     /* of those that fill */
-void lower_open_using(FormBuilder *b, const Lowered *l, int teams);
 /* Teams take turns: the wait for that of the one before, the end of the own one.  */
 void lower_turn(FormBuilder *b, const Lowered *l, SyncOp op);
-/* lower_ring.c: up to the sums; leaves the role open that has them.  next: the product that they
- * are an operand of, or NULL.  */
-void lower_ring(FormBuilder *b, const Lowered *l, const Contract *c, const Contract *next);
-/* lower_chain_roles.c: from the first product's sums, which lower_ring has made, to the
- * second's.  */
-void lower_chain_behind(FormBuilder *b, const Lowered *l, const Contract *last);
-/* lower_chain_roles.c: likewise, of a chain whose second product is `last`; begins: scores begin
- * with their first products.  */
-void lower_chain_roles(FormBuilder *b, const Lowered *l, const Contract *last, bool begins);
+/* All warps that compute have arrived.  */
+Node *lower_computing_sync(FormBuilder *b, const Contract *c);
+
+/* lower_ring.c: up to the sums of the first product.  */
+void lower_ring(const Make *m);
+/* lower_chain_roles.c: from these, which are a chain's scores, to its results; all of them;
+ * lower_chain_tensor.c: the same, of units whose sums lie in Tensor Memory.  */
+enum { SCORES, RESULTS };                 /* the products of a chain */
+static inline void lower_about(const Make *m, int product) { m->b->product = product; }
+void lower_chain_behind(const Make *m);
+void lower_chain_roles(const Make *m);
+void lower_chain_tensor(const Make *m);
+/* Reductions of the scores' rows stand between the products.  */
+static inline bool lower_chain_rows(const Make *m) { return m->l->p->group->chain->rows != NULL; }
 /* The loop over tiles of a block that stays, whose rings go on; `uses`: places of threads, too.  */
-void lower_chain_tiles(FormBuilder *b, const Lowered *l, const Contract *last, bool uses);
+void lower_chain_tiles(const Make *m, bool uses);
 /* What its copying warp does.  Where a mask decides on columns: rows of V of the loop's turn, or
  * (`end`) of the last one, that are none of the block's columns become zeros.  */
 bool lower_chain_cuts(const Lowered *l);
-void lower_chain_cut(FormBuilder *b, const Lowered *l, const Contract *last, bool end);
-void lower_chain_copies(FormBuilder *b, const Lowered *l, const Contract *last);
-/* lower_chain_tensor.c: the same, of units whose sums lie in Tensor Memory.  */
-void lower_chain_tensor(FormBuilder *b, const Lowered *l, const Contract *last);
-/* lower_ring.c: a part of what is about Tensor Memory; what waits for the end of products.  */
-Node *lower_tensor(FormBuilder *b, int part);
-void lower_commit(FormBuilder *b, const Contract *c, int ring, int id, int blocks);
-/* All warps that compute have arrived.  */
-Node *lower_computing_sync(FormBuilder *b, const Contract *c);
+void lower_chain_cut(const Make *m, bool end);
+void lower_chain_copies(const Make *m);
 /* Loops over the outputs of a thread in boxes; what stores a box, and ends the loops; the end of
  * the loop over tiles.  */
 Node *lower_open_boxes(FormBuilder *b, const Contract *c);

@@ -15,49 +15,16 @@
 #include "te/tree/arith.h"
 #include <string.h>
 
-enum { SCORES, RESULTS };                 /* the products */
+static const Ring *ring_of(const Make *m, int product) { return contract_turns(&m->c[product]); }
 
-typedef struct {
-    FormBuilder *b;
-    const Lowered *l;
-    const Contract *c[2];
-    bool parted;              /* a mask or slices decide on the turns of a block: at least one */
-    int64_t least;            /* turns that every block has */
-    bool rows;                /* reductions of the scores' rows stand between the products */
-} Make;
-
-static const Ring *ring_of(const Make *m, int product) { return contract_turns(m->c[product]); }
-
-/* Nodes from here on are about that product.  */
-static void about(const Make *m, int product) { m->b->product = product; }
+/* Do a mask or slices decide on the turns of a block?  Then it has at least one.  */
+static bool is_parted(const Make *m) { return lower_chain_cuts(m->l) || m->l->r->split > 1; }
 
 /* ---- loads ---- */
 
 static bool is_staged(const Side *s) { return !rprog_copies_chunks(s->l); }
 
-/* A tile to its slot, or to registers that wait for it.  */
-static void add_load(const Make *m, const Side *s) {
-    Node *n = form_add(m->b, NODE_COPY, 0);
-    n->of = s->side;
-    n->mover = s->l->mover;
-    n->done = s->room->filled;
-    Use *u = form_writes(m->b, n, is_staged(s) ? ROOM_STAGED : ROOM_STAGE, s->room->of);
-    u->data = s->stays ? OF_ANY : OF_NEXT;
-    u->late = n->done != DONE_AT_ONCE;
-    if (is_staged(s)) u->share = SHARE_THREAD;
-}
-
-/* What waits in registers, to its slot.  */
-static void add_keep(const Make *m, const Side *s) {
-    Node *n = form_add(m->b, NODE_COPY, 0);
-    n->of = s->side;
-    n->to = 1;
-    n->mover = s->l->mover;
-    form_reads(m->b, n, ROOM_STAGED, s->room->of)->share = SHARE_THREAD;
-    form_writes(m->b, n, ROOM_STAGE, s->room->of)->data = OF_KEPT;
-}
-
-static bool is_async(const Make *m) { return m->c[SCORES]->async || m->c[RESULTS]->async; }
+static bool is_async(const Make *m) { return m->c[SCORES].async || m->c[RESULTS].async; }
 
 static void add_commit(const Make *m) {
     if (is_async(m)) form_sync(m->b, SYNC_COPIES, SYNC_COMMIT, 0);
@@ -70,21 +37,21 @@ typedef struct {
     int ahead;
 } Rows;
 
-static const Side *side_of(const Make *m, const Rows *x) { return &m->c[x->product]->side[1]; }
+static const Side *side_of(const Make *m, const Rows *x) { return &m->c[x->product].side[1]; }
 
 static bool is_sure(const Make *m, const Rows *x) {
-    return !x->turn && x->ahead < m->least;
+    return !x->turn && x->ahead < m->l->form->least;
 }
 
 static void open_rows(const Make *m, const Rows *x) {
-    about(m, x->product);
+    lower_about(m, x->product);
     form_if(m->b, is_sure(m, x) ? WHEN_ALWAYS : WHEN_LEFT, x->ahead)->name = x->turn;
 }
 
 /* Begins to copy them, as a group.  */
 static void begin_rows(const Make *m, const Rows *x) {
     open_rows(m, x);
-    add_load(m, side_of(m, x));
+    lower_load(m->b, side_of(m, x), false);
     form_add(m->b, NODE_VALUES, VALUES_NEXT_K);
     form_close(m->b);
     add_commit(m);
@@ -94,10 +61,10 @@ static void begin_rows(const Make *m, const Rows *x) {
 static void end_rows(const Make *m, const Rows *x) {
     if (is_staged(side_of(m, x))) {
         open_rows(m, x);
-        add_keep(m, side_of(m, x));
+        lower_keep(m->b, side_of(m, x));
         form_close(m->b);
     }
-    about(m, x->product);
+    lower_about(m, x->product);
     if (ring_of(m, x->product)->slots > 1)
         form_add(m->b, NODE_VALUES, VALUES_PUT);
 }
@@ -114,9 +81,9 @@ static void add_fill(const Make *m) {
     Node *node = form_sequence(m->b, "fill");
     node->note = "fill: the first turns";
     node->blank = true;
-    about(m, SCORES);
-    add_load(m, &m->c[SCORES]->side[0]);
-    if (is_staged(&m->c[SCORES]->side[0])) add_keep(m, &m->c[SCORES]->side[0]);
+    lower_about(m, SCORES);
+    lower_load(m->b, &m->c[SCORES].side[0], false);
+    if (is_staged(&m->c[SCORES].side[0])) lower_keep(m->b, &m->c[SCORES].side[0]);
     for (int i = 0; i < scores; i++) {
         int turn = i - scores + results;
         if (turn >= 0) add_rows(m, RESULTS, turn);
@@ -136,8 +103,8 @@ static void add_wait(const Make *m, int groups, const char *note) {
 /* ---- a turn ---- */
 
 static void add_products(const Make *m, int product) {
-    const Contract *c = m->c[product];
-    about(m, product);
+    const Contract *c = &m->c[product];
+    lower_about(m, product);
     Node *n = form_add(m->b, NODE_COMPUTE, 0);
     n->to = c->r->unroll;
     for (int i = 0; i < c->n_side; i++) {
@@ -149,7 +116,7 @@ static void add_products(const Make *m, int product) {
 }
 
 static void add_take(const Make *m, int product) {
-    about(m, product);
+    lower_about(m, product);
     if (ring_of(m, product)->slots > 1)
         form_add(m->b, NODE_VALUES, VALUES_TAKE);
 }
@@ -160,14 +127,14 @@ static void add_turn(const Make *m) {
     Rows b = {SCORES, "step", ring_of(m, SCORES)->ahead};
     add_wait(m, 2 * (scores - 1), "wait: rows of the turn");
     begin_rows(m, &v);
-    about(m, SCORES);
+    lower_about(m, SCORES);
     form_add(m->b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_SUMS;
     add_products(m, SCORES);
     add_take(m, SCORES);
     end_rows(m, &v);
     add_wait(m, 2 * (results - 1), "wait: rows of the second product");
     begin_rows(m, &b);
-    about(m, SCORES);
+    lower_about(m, SCORES);
     form_add(m->b, NODE_REDUCE, REDUCE_SCORES)->name = "step";
     form_add(m->b, NODE_VALUES, VALUES_OPERAND);
     add_products(m, RESULTS);
@@ -177,31 +144,30 @@ static void add_turn(const Make *m) {
 
 /* Fragments of A are read once.  */
 static void add_kept(const Make *m) {
-    if (m->c[SCORES]->r->keep != KEEP_REGISTERS) return;
+    if (m->c[SCORES].r->keep != KEEP_REGISTERS) return;
     int groups = ring_of(m, SCORES)->ahead + ring_of(m, RESULTS)->ahead;
     add_wait(m, groups - 1, "wait: the operand that stays");
-    about(m, SCORES);
+    lower_about(m, SCORES);
     Node *n = form_add(m->b, NODE_VALUES, VALUES_KEEP);
     form_reads(m->b, n, ROOM_STAGE, 0);
 }
 
 static void add_turns(const Make *m) {
-    Node *n = form_open(m->b, NODE_LOOP, LOOP_STEPS);
-    n->loop = (Loop){.var = "step", .count = m->c[RESULTS]->slice, .by = 1, .unroll = 1};
+    lower_open_turns(m->b, &m->c[RESULTS], "step");
     add_turn(m);
     form_close(m->b);
 }
 
 static void add_address(const Make *m, int product, int side) {
-    about(m, product);
+    lower_about(m, product);
     form_add(m->b, NODE_VALUES, VALUES_ADDRESS)->of = side;
 }
 
 static void add_place(const Make *m) {
-    about(m, RESULTS);
+    lower_about(m, RESULTS);
     form_add(m->b, NODE_VALUES, VALUES_PLACE);
-    about(m, SCORES);
-    if (m->parted && !m->c[SCORES]->stays) form_add(m->b, NODE_VALUES, VALUES_COLUMNS);
+    lower_about(m, SCORES);
+    if (is_parted(m) && !m->c[SCORES].stays) form_add(m->b, NODE_VALUES, VALUES_COLUMNS);
     form_add(m->b, NODE_VALUES, VALUES_PLACE);
 }
 
@@ -210,9 +176,9 @@ static void add_begin(const Make *m) {
     add_address(m, SCORES, 1);
     add_address(m, RESULTS, 1);
     form_add(m->b, NODE_VALUES, VALUES_CLEAR);
-    about(m, SCORES);
+    lower_about(m, SCORES);
     form_add(m->b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_OPERANDS;
-    if (m->rows) form_add(m->b, NODE_VALUES, VALUES_ROWS);
+    if (lower_chain_rows(m)) form_add(m->b, NODE_VALUES, VALUES_ROWS);
 }
 
 /* ---- the kernel ---- */
@@ -220,19 +186,19 @@ static void add_begin(const Make *m) {
 /* Where k is streamed: the first product as `contract` has it, of whole rows, then the second, for
  * which V is loaded before all.  */
 static void add_stream(const Make *m) {
-    const Side *v = &m->c[RESULTS]->side[1];
+    const Side *v = &m->c[RESULTS].side[1];
     add_address(m, RESULTS, 1);
     form_add(m->b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_OPERANDS;
-    add_load(m, v);
-    if (is_staged(v)) add_keep(m, v);
+    lower_load(m->b, v, false);
+    if (is_staged(v)) lower_keep(m->b, v);
     add_commit(m);
-    about(m, SCORES);
-    if (m->rows) form_add(m->b, NODE_VALUES, VALUES_ROWS);
-    lower_stages(m->b, m->l, m->c[SCORES]);
-    if (!m->c[SCORES]->async) add_wait(m, 0, "wait: rows of the second product");
-    about(m, RESULTS);
+    lower_about(m, SCORES);
+    if (lower_chain_rows(m)) form_add(m->b, NODE_VALUES, VALUES_ROWS);
+    lower_stages(m);
+    if (!m->c[SCORES].async) add_wait(m, 0, "wait: rows of the second product");
+    lower_about(m, RESULTS);
     form_add(m->b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_SUMS;
-    about(m, SCORES);
+    lower_about(m, SCORES);
     form_add(m->b, NODE_REDUCE, REDUCE_SCORES);
     form_add(m->b, NODE_VALUES, VALUES_OPERAND);
     add_products(m, RESULTS);
@@ -254,31 +220,18 @@ static Task *lower_tasks(FormBuilder *b, const Lowered *l) {
     return of;
 }
 
-static void lower_turns(FormBuilder *b, Lowered *l) {
-    const Contract *c = l->layout->product, *last = &c[RESULTS];
-    lower_grid(b, l, KERNEL_CONTRACT);
-    if (lower_empty(l->p)) return;
-    const ColumnBounds *x = &l->p->group->chain->bounds;
-    if (c->ring) ring_maps(b->arena, l, &l->launch);
-    bool bounded = x->n_from > 0 || x->n_to > 0;
-    l->task = lower_tasks(b, l);
-    bool parted = bounded || l->r->split > 1;
-    int64_t least = parted || last->varying_k ? 1 : last->steps;
-    Make make = {b, l, {c, last}, parted, least,
-                 l->p->group->chain->rows != NULL}, *m = &make;
-    l->form->steps = last->slice;
-    l->form->least = least;
-    bool roles = last->ring, streams = rprog_chain_streams(l->p, l->r);
-    if (streams) lower_count_steps(l->form, c);
+/* From the scores to the results.  */
+static void add_kernel(const Make *m) {
+    bool roles = m->c[RESULTS].ring, streams = rprog_chain_streams(m->l->p, m->l->r);
+    if (streams) lower_count_steps(m->l->form, m->c);
     add_place(m);
     if (streams && roles) {
-        lower_ring(b, l, c, last);
-        lower_chain_behind(b, l, last);
-    } else if (last->matrix.tensor) {
-        lower_chain_tensor(b, l, last);
+        lower_ring(m);
+        lower_chain_behind(m);
+    } else if (m->c[RESULTS].matrix.tensor) {
+        lower_chain_tensor(m);
     } else if (roles) {
-        double by;
-        lower_chain_roles(b, l, last, chain_scales(l->p->te, l->p->group, &by));
+        lower_chain_roles(m);
     } else if (streams) {
         add_stream(m);
     } else {
@@ -287,14 +240,26 @@ static void lower_turns(FormBuilder *b, Lowered *l) {
         add_kept(m);
         add_turns(m);
     }
-    about(m, SCORES);
-    if (m->rows) form_add(b, NODE_VALUES, VALUES_FINISH);
-    if (m->rows && l->r->split > 1) form_add(b, NODE_STORE, STORE_LEAVE);
-    about(m, RESULTS);
+}
+
+static void lower_turns(FormBuilder *b, Lowered *l) {
+    const Contract *c = l->layout->product, *last = &c[RESULTS];
+    Make make = {b, l, c}, *m = &make;
+    lower_grid(b, l, KERNEL_CONTRACT);
+    if (lower_empty(l->p)) return;
+    if (c->ring) ring_maps(b->arena, l, &l->launch);
+    l->task = lower_tasks(b, l);
+    l->form->steps = last->slice;
+    l->form->least = is_parted(m) || last->varying_k ? 1 : last->steps;
+    add_kernel(m);
+    lower_about(m, SCORES);
+    if (lower_chain_rows(m)) form_add(b, NODE_VALUES, VALUES_FINISH);
+    if (lower_chain_rows(m) && l->r->split > 1) form_add(b, NODE_STORE, STORE_LEAVE);
+    lower_about(m, RESULTS);
     lower_results(b, l, last);
     if (last->stays && rprog_overlaps_between(l->r)) lower_computing_sync(b, last);
     if (last->stays) lower_close_tiles(b, last);
-    if (roles) form_close(b);
+    if (last->ring) form_close(b);
     lower_free_tensor(b, last);
 }
 

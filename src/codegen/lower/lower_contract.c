@@ -2,75 +2,24 @@
 
 /* The form of `contract` kernels: a ring of stages that loads run ahead in, and products.  */
 
-typedef struct {
-    FormBuilder *b;
-    const Lowered *l;
-    const Contract *c;
-} Make;
-
 static bool has_tile(const Side *s) { return !s->l->region; }
 
 /* ---- loads ---- */
 
-static void read_tables(const Make *m, Node *n, const Side *s) {
-    if (!s->table) return;
-    form_reads(m->b, n, ROOM_TABLE, s->number)->data = OF_NEXT;
-    if (s->row_entries > 0) form_reads(m->b, n, ROOM_ROW_TABLE, s->number);
+/* Does a load pass through registers, or wait, on its way to the stage?  */
+static bool is_kept(const Contract *c, const Side *s) {
+    bool at_once = s->direct && c->r->stages > 1;
+    return rprog_waits(s->l) && !at_once;
 }
 
-static void write_stage(const Make *m, Node *n, const Side *s, DataOf data) {
-    Use *u = form_writes(m->b, n, ROOM_STAGE, s->number);
-    u->data = data;
-    u->late = n->done != DONE_AT_ONCE;
-}
-
-static void write_registers(const Make *m, Node *n, RoomKind room, const Side *s, DataOf data) {
-    Use *u = form_writes(m->b, n, room, s->number);
-    u->data = data;
-    u->share = SHARE_THREAD;
-}
-
-/* Chunks of the step that is loaded next, to the stage or to registers.  */
-static void add_load(const Make *m, const Side *s, bool first) {
-    if (s->direct && m->c->r->stages == 1) return;        /* made where others are kept */
-    Node *n = form_add(m->b, NODE_COPY, 0);
-    n->of = s->side;
-    n->from = first;
-    n->mover = s->l->mover;
-    read_tables(m, n, s);
-    n->done = s->room->filled;
-    if (rprog_copies_chunks(s->l) || s->direct) {
-        write_stage(m, n, s, OF_NEXT);
-    } else {
-        write_registers(m, n, ROOM_STAGED, s, OF_NEXT);
-    }
-}
-
-/* What has come to registers, to its stage.  */
 static void add_keeps(const Make *m) {
-    for (int i = 0; i < m->c->n_side; i++) {
-        const Side *s = &m->c->side[i];
-        bool direct = s->direct, at_once = direct && m->c->r->stages > 1;
-        if (!rprog_waits(s->l) || at_once) continue;
-        Node *n = form_add(m->b, NODE_COPY, 0);
-        n->of = i;
-        n->to = 1;
-        n->mover = s->l->mover;
-        if (!direct) {
-            Use *u = form_reads(m->b, n, ROOM_STAGED, s->number);
-            u->share = SHARE_THREAD;
-        }
-        write_stage(m, n, s, direct ? OF_LAST : OF_KEPT);
-    }
+    for (int i = 0; i < m->c->n_side; i++)
+        if (is_kept(m->c, &m->c->side[i])) lower_keep(m->b, &m->c->side[i]);
 }
 
-/* Does a load pass through registers on its way to the stage?  */
 static bool keeps(const Contract *c) {
-    for (int i = 0; i < c->n_side; i++) {
-        const Side *s = &c->side[i];
-        bool at_once = s->direct && c->r->stages > 1;
-        if (rprog_waits(s->l) && !at_once) return true;
-    }
+    for (int i = 0; i < c->n_side; i++)
+        if (is_kept(c, &c->side[i])) return true;
     return false;
 }
 
@@ -121,7 +70,7 @@ static void add_fill(const Make *m) {
     bool tested = !certain || !several;
     if (tested) form_if(m->b, certain ? WHEN_ALWAYS : WHEN_LEFT, 0)->name = several ? "step" : NULL;
     for (int i = 0; i < c->n_side; i++) {
-        if (has_tile(&c->side[i])) add_load(m, &c->side[i], true);
+        if (has_tile(&c->side[i])) lower_load(m->b, &c->side[i], true);
     }
     add_next(m, false);
     add_keeps(m);
@@ -146,7 +95,7 @@ static void add_loads(const Make *m) {
     if (!c->spread || !all) {
         form_if(m->b, c->spread ? WHEN_MORE : WHEN_LEFT, contract_turns(c)->ahead)->name = "step";
         for (int i = 0; i < c->n_side; i++) {
-            if (has_tile(&c->side[i]) && !c->side[i].spread) add_load(m, &c->side[i], false);
+            if (has_tile(&c->side[i]) && !c->side[i].spread) lower_load(m->b, &c->side[i], false);
         }
         if (!c->spread) add_next(m, false);
         form_close(m->b);
@@ -173,7 +122,9 @@ static Node *add_fetch(const Make *m) {
         const Side *s = &m->c->side[i];
         if (!s->ahead) continue;
         read_operand(m, n, s, OF_TAKEN);
-        write_registers(m, n, ROOM_FRAGMENTS, s, OF_TAKEN);
+        Use *u = form_writes(m->b, n, ROOM_FRAGMENTS, s->number);
+        u->data = OF_TAKEN;
+        u->share = SHARE_THREAD;
     }
     return n;
 }
@@ -211,7 +162,7 @@ static void add_compute(const Make *m, int from, int to) {
             u->share = SHARE_THREAD;
         }
         if (!s->spread) continue;
-        add_load(m, s, false);
+        lower_load(m->b, s, false);
     }
     for (Node *x = n->child; x && from == 0; x = x->next) {
         x->when = WHEN_LEFT;
@@ -273,8 +224,7 @@ static void add_step(const Make *m) {
 static void add_steps(const Make *m) {
     const Contract *c = m->c;
     if (c->may_be_empty) form_if(m->b, WHEN_STEPS, 0);
-    Node *n = form_open(m->b, NODE_LOOP, LOOP_STEPS);
-    n->loop = (Loop){.var = "step", .count = c->slice, .by = 1, .unroll = 1};
+    lower_open_turns(m->b, c, "step");
     if (c->matrix.promotes) form_add(m->b, NODE_VALUES, VALUES_PARTIAL);
     if (c->masks_k) form_add(m->b, NODE_VALUES, VALUES_K_NOW);
     add_scales(m, SCALES_NEXT);
@@ -305,8 +255,7 @@ static void add_operands(const Make *m) {
 }
 
 /* The first steps, and all of them.  */
-void lower_stages(FormBuilder *b, const Lowered *l, const Contract *c) {
-    Make make = {b, l, c}, *m = &make;
+void lower_stages(const Make *m) {
     add_operands(m);
     form_add(m->b, NODE_VALUES, VALUES_CLEAR);
     add_scales(m, SCALES_FIRST);
@@ -332,8 +281,8 @@ void lower_steps(FormBuilder *b, Lowered *l) {
     }
     if (c->ring) ring_maps(b->arena, l, &l->launch);
     form_add(b, NODE_VALUES, VALUES_PLACE);
-    if (c->ring) lower_ring(b, l, c, NULL);
-    else lower_stages(b, l, c);
+    if (c->ring) lower_ring(&(Make){b, l, c});
+    else lower_stages(&(Make){b, l, c});
     lower_results(b, l, c);
     if (c->stays) lower_close_tiles(b, c);
     if (r->tail > 0 || c->ring) form_close(b);

@@ -3,19 +3,13 @@
 
 /* Kernels in which some warps fill rings by boxes, and the others use what is in them.  A slot has
  * two barriers in shared memory: FULL, which its copies complete, and EMPTY, at which every warp
- * that computes arrives when its products of the slot are done.  */
+ * that computes arrives when its products of the slot are done.  Where results lie in Tensor Memory
+ * one thread issues the products of all warps; scales of blocks have a warp of their own.  */
 
 /* Named barriers: of the warps that compute; of those that take turns, the first one's.  */
 enum { COMPUTING = 1, TURN = 2 };
 
 static RingWarps using(const Contract *c) { return c->layout->ring[c->sums].use; }
-
-Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id) {
-    Sync *s = &form_sync(b, SYNC_BARRIER, op, 0)->sync;
-    s->ring = ring;
-    s->id = id;
-    return s;
-}
 
 void lower_open_tiles(FormBuilder *b, const Lowered *l) {
     Node *n = form_open(b, NODE_LOOP, LOOP_TILES);
@@ -25,34 +19,13 @@ void lower_open_tiles(FormBuilder *b, const Lowered *l) {
     n->to = l->p->chain && rprog_chain_parted(l->p, l->r);
 }
 
-int lower_pair(const Contract *c) { return c->matrix.blocks > 1 ? c->matrix.blocks : 0; }
-
-void lower_fill(FormBuilder *b, const Contract *c, int ring) {
-    Sync *full = lower_barrier(b, SYNC_ARRIVE, ring, RING_FULL);
-    full->bytes = b->layout->ring[ring].bytes;
-    full->pair = lower_pair(c);
-    for (int side = 0; side < c->n_side; side++) {
-        const Side *s = &c->side[side];
-        if (s->made || s->ring != ring) continue;
-        Node *n = form_add(b, NODE_COPY, 0);
-        n->of = side;
-        n->mover = s->l->mover;
-        n->done = s->room->filled;
-        n->ring = ring;
-        n->bytes = s->room->bytes;
-        Use *u = form_writes(b, n, ROOM_STAGE, s->room->of);
-        u->data = !s->stays ? OF_NEXT : ring_counts(&b->layout->ring[ring]) ? OF_PUT : OF_ANY;
-        u->late = true;
-    }
-}
-
 Node *lower_computing_sync(FormBuilder *b, const Contract *c) {
     Node *n = form_sync(b, SYNC_NAMED, SYNC_BOTH, using(c).warps * 32);
     n->sync.id = COMPUTING;
     return n;
 }
 
-void lower_barriers(FormBuilder *b, const Lowered *l) {
+static void add_barriers(FormBuilder *b, const Lowered *l) {
     Node *node = form_sequence(b, "barriers");
     node->note = "barriers: of each slot, for copies that are done and for reads that are";
     node->blank = true;
@@ -75,23 +48,50 @@ static void open_role(FormBuilder *b, const Lowered *l, Role role) {
     form_open(b, NODE_ROLE, 0)->role = role;
 }
 
-void lower_open_filling(FormBuilder *b, const Lowered *l) {
-    int first = using(l->layout->product).warps;
-    open_role(b, l, (Role){.name = "copies", .first = first, .warps = l->r->threads / WARP - first,
-                           .teams = 1, .fewer = true});
-}
-
-void lower_open_part(FormBuilder *b, const char *name, RingWarps of) {
-    form_open(b, NODE_ROLE, 0)->role =
+static void add_part(const Make *m, const char *name, RingWarps of, void (*make)(const Make *m)) {
+    form_open(m->b, NODE_ROLE, 0)->role =
         (Role){.name = name, .first = of.first, .warps = of.warps, .teams = 1};
+    make(m);
+    form_close(m->b);
 }
 
-void lower_open_using(FormBuilder *b, const Lowered *l, int teams) {
-    const Contract *c = l->layout->product;
-    RingWarps use = using(c);
-    const char *name = c->matrix.tensor ? "results" : "products";
-    open_role(b, l, (Role){.name = name, .first = use.first, .warps = use.warps,
-                           .teams = teams});
+/* Those that do not have results.  */
+static void add_filling(const Make *m, const Roles *of) {
+    const Ring *turns = contract_turns(m->c);
+    int first = using(m->c).warps;
+    open_role(m->b, m->l, (Role){.name = "copies", .first = first,
+                                 .warps = m->l->r->threads / WARP - first, .teams = 1,
+                                 .fewer = true});
+    if (m->c->matrix.tensor) {
+        add_part(m, "boxes", turns->fill, of->copies);
+        add_part(m, "products", turns->use, of->products);
+        if (m->c->scaled) add_part(m, "scales", turns->scales, of->scales);
+    } else {
+        of->copies(m);
+    }
+    form_close(m->b);
+}
+
+/* What does not depend on the kernel before goes on until here.  */
+static void add_wait(const Make *m) {
+    if (!m->l->waits) return;
+    form_if(m->b, WHEN_ONE, 0)->from = contract_turns(m->c)->fill.first;
+    form_add(m->b, NODE_VALUES, VALUES_MAPS)->from = 1;
+    form_close(m->b);
+    form_wait(m->b, m->l->form);
+}
+
+void lower_roles(const Make *m, const Roles *of, int teams) {
+    bool tensor = m->c->matrix.tensor;
+    RingWarps use = using(m->c);
+    if (tensor) lower_tensor(m->b, TENSOR_TAKE);
+    add_barriers(m->b, m->l);
+    if (tensor) lower_tensor(m->b, TENSOR_FIND);
+    add_wait(m);
+    add_filling(m, of);
+    open_role(m->b, m->l, (Role){.name = tensor ? "results" : "products", .first = use.first,
+                                 .warps = use.warps, .teams = teams});
+    of->results(m);
 }
 
 void lower_turn(FormBuilder *b, const Lowered *l, SyncOp op) {

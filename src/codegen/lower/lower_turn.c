@@ -1,0 +1,192 @@
+#include "codegen/lower/lower.h"
+
+/* A turn of a product, whose operands lie in slots of rings: what is done with a slot, by all
+ * threads or by the roles of a kernel.
+ *     who fills: wait until it is empty; copies begin
+ *     who multiplies: wait until it is full; products begin; when they have ended it is empty
+ * Sums are in registers of who multiplies, or in Tensor Memory, where slots of their own are filled
+ * by products and emptied by those who load them.  */
+
+static const Contract *at_hand(const FormBuilder *b) { return &b->layout->product[b->product]; }
+
+Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id) {
+    Sync *s = &form_sync(b, SYNC_BARRIER, op, 0)->sync;
+    s->ring = ring;
+    s->id = id;
+    return s;
+}
+
+int lower_pair(const Contract *c) { return c->matrix.blocks > 1 ? c->matrix.blocks : 0; }
+
+Node *lower_open_turns(FormBuilder *b, const Contract *c, const char *var) {
+    Node *n = form_open(b, NODE_LOOP, LOOP_STEPS);
+    n->loop = (Loop){.var = var, .count = c->slice, .by = 1, .unroll = 1};
+    return n;
+}
+
+Node *lower_slots(FormBuilder *b, int ring, bool uses) {
+    Node *n = form_add(b, NODE_VALUES, VALUES_RING);
+    n->ring = ring;
+    n->from = uses;
+    return n;
+}
+
+void lower_put(FormBuilder *b, int ring) { form_add(b, NODE_VALUES, VALUES_PUT)->ring = ring; }
+
+void lower_take(FormBuilder *b, int ring) { form_add(b, NODE_VALUES, VALUES_TAKE)->ring = ring; }
+
+/* ---- who fills ---- */
+
+static void read_tables(FormBuilder *b, Node *n, const Side *s) {
+    if (!s->table) return;
+    form_reads(b, n, ROOM_TABLE, s->number)->data = OF_NEXT;
+    if (s->row_entries > 0) form_reads(b, n, ROOM_ROW_TABLE, s->number);
+}
+
+static Node *copy(FormBuilder *b, const Side *s) {
+    Node *n = form_add(b, NODE_COPY, 0);
+    n->of = s->side;
+    n->mover = s->l->mover;
+    return n;
+}
+
+void lower_load(FormBuilder *b, const Side *s, bool first) {
+    if (s->direct && at_hand(b)->r->stages == 1) return;  /* made where others are kept */
+    bool to_slot = rprog_copies_chunks(s->l) || s->direct;
+    Node *n = copy(b, s);
+    n->from = first;
+    n->done = s->room->filled;
+    read_tables(b, n, s);
+    Use *u = form_writes(b, n, to_slot ? ROOM_STAGE : ROOM_STAGED, s->number);
+    u->data = s->stays ? OF_ANY : OF_NEXT;
+    u->late = n->done != DONE_AT_ONCE;
+    if (!to_slot) u->share = SHARE_THREAD;
+}
+
+void lower_keep(FormBuilder *b, const Side *s) {
+    Node *n = copy(b, s);
+    n->to = 1;
+    if (!s->direct) form_reads(b, n, ROOM_STAGED, s->number)->share = SHARE_THREAD;
+    form_writes(b, n, ROOM_STAGE, s->number)->data = s->direct ? OF_LAST : OF_KEPT;
+}
+
+/* Boxes of the product's operands that go by the ring, to its slot.  */
+static void copy_boxes(FormBuilder *b, const Contract *c, int ring) {
+    for (int side = 0; side < c->n_side; side++) {
+        const Side *s = &c->side[side];
+        if (s->made || s->ring != ring) continue;
+        Node *n = copy(b, s);
+        n->done = s->room->filled;
+        n->ring = ring;
+        n->bytes = s->room->bytes;
+        Use *u = form_writes(b, n, ROOM_STAGE, s->room->of);
+        u->data = !s->stays ? OF_NEXT : ring_counts(&b->layout->ring[ring]) ? OF_PUT : OF_ANY;
+        u->late = true;
+    }
+}
+
+void lower_fill(FormBuilder *b, int ring, bool waits) {
+    const Contract *c = at_hand(b);
+    if (waits) lower_barrier(b, SYNC_WAIT, ring, RING_EMPTY);
+    Sync *full = lower_barrier(b, SYNC_ARRIVE, ring, RING_FULL);
+    full->bytes = b->layout->ring[ring].bytes;
+    full->pair = lower_pair(c);
+    copy_boxes(b, c, ring);
+}
+
+void lower_fill_turn(FormBuilder *b, bool waits) {
+    int ring = at_hand(b)->turns;
+    lower_fill(b, ring, waits);
+    form_add(b, NODE_VALUES, VALUES_NEXT_K);
+    lower_put(b, ring);
+}
+
+/* ---- who multiplies ---- */
+
+static Use *late(Use *u, DataOf data) {
+    u->data = data;
+    u->late = true;
+    return u;
+}
+
+static Use *own(Use *u) {
+    u->share = SHARE_THREAD;
+    return u;
+}
+
+/* What products that are under way read of an operand: its tile and the scales of its blocks, or
+ * what has been made of the results of the product before.  */
+static void read_side(FormBuilder *b, Node *n, const Contract *c, const Side *s) {
+    const Ring *ring = s->ring < 0 ? NULL : &b->layout->ring[s->ring];
+    if (s->made && c->matrix.tensor) late(form_reads(b, n, ROOM_TERMS, 0), OF_TAKEN);
+    else if (s->made) late(own(form_reads(b, n, ROOM_FRAGMENTS, s->number)), OF_TAKEN);
+    else late(form_reads(b, n, ROOM_STAGE, s->number), ring_counts(ring) ? OF_TAKEN : OF_ANY);
+    if (c->scaled) late(form_reads(b, n, ROOM_SCALES, s->number), OF_TAKEN);
+}
+
+/* Sums of a chain's second product go on from turn to turn.  */
+static void write_sums(FormBuilder *b, Node *n, const Contract *c) {
+    bool goes_on = c->number > 0;
+    if (c->matrix.tensor) {
+        late(form_writes(b, n, ROOM_ACCUMULATORS, c->number), goes_on ? OF_ANY : OF_PUT);
+        return;
+    }
+    if (!rprog_room(b->layout, ROOM_SUMS, c->number)) return;
+    if (goes_on) late(own(form_reads(b, n, ROOM_SUMS, c->number)), OF_BEFORE);
+    late(own(form_writes(b, n, ROOM_SUMS, c->number)), OF_TAKEN);
+}
+
+Node *lower_multiply(FormBuilder *b) {
+    const Contract *c = at_hand(b);
+    Node *n = form_add(b, NODE_COMPUTE, COMPUTE_STEP);
+    n->to = c->r->unroll;
+    n->done = DONE_PRODUCTS;
+    for (int side = 0; side < c->n_side; side++) read_side(b, n, c, &c->side[side]);
+    write_sums(b, n, c);
+    return n;
+}
+
+void lower_wait_stage(FormBuilder *b) {
+    form_add(b, NODE_VALUES, VALUES_STAGE);
+    lower_barrier(b, SYNC_WAIT, at_hand(b)->turns, RING_FULL);
+}
+
+Node *lower_free(FormBuilder *b, int ring, int lag) {
+    const RProg *r = at_hand(b)->r;
+    Node *n = form_sync(b, SYNC_BARRIER, SYNC_ARRIVE, 0);
+    n->sync = (Sync){.scope = SYNC_BARRIER, .op = SYNC_ARRIVE, .ring = ring, .id = RING_EMPTY,
+                     .by = BY_WARPS, .lag = lag, .blocks = r->cluster > 1 ? r->cluster : 0};
+    return n;
+}
+
+/* ---- Tensor Memory ---- */
+
+Node *lower_tensor(FormBuilder *b, int part) {
+    Node *n = form_add(b, NODE_VALUES, VALUES_TENSOR);
+    n->from = part;
+    return n;
+}
+
+void lower_commit(FormBuilder *b, int ring, int id, int blocks) {
+    Sync *s = lower_barrier(b, SYNC_COMMIT, ring, id);
+    s->by = BY_THREADS;
+    s->blocks = blocks;
+    s->pair = lower_pair(at_hand(b));
+}
+
+void lower_wait_tensor(FormBuilder *b, int ring, int id) {
+    lower_barrier(b, SYNC_WAIT, ring, id);
+    form_sync(b, SYNC_TENSOR, SYNC_WAIT, 0);
+}
+
+void lower_arrive_warps(FormBuilder *b, int ring, int id) {
+    form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
+    Sync *s = lower_barrier(b, SYNC_ARRIVE, ring, id);
+    s->by = BY_WARPS;
+    s->pair = lower_pair(at_hand(b));
+}
+
+void lower_load_sums(FormBuilder *b, DataOf data) {
+    form_reads(b, lower_tensor(b, TENSOR_LOAD), ROOM_ACCUMULATORS, b->product)->data = data;
+    form_sync(b, SYNC_TENSOR, SYNC_ARRIVE, 0);
+}
