@@ -52,8 +52,10 @@ static Node *open_outputs(FormBuilder *b, const Contract *c, bool sums) {
     bool synced = is_synced(b);           /* by the last of the rows' values */
     form_add(b, NODE_VALUES, VALUES_OUTPUTS)->from = sums;
     const Room *room = c->out_room;
-    if (c->stays) form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
-    else if (!synced) sync_results(b, c);
+    /* The warp has met to tell that its sums are free.  */
+    bool met = c->stays && c->matrix.tensor && !c->may_be_empty;
+    if (c->stays && !met) form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
+    else if (!c->stays && !synced) sync_results(b, c);
     Node *rows = form_open(b, NODE_LOOP, LOOP_ROWS);
     rows->from = sums;
     rows->loop = (Loop){.count = c->matrix.tiles[AX_M]};
