@@ -83,11 +83,10 @@ static double chunk_bytes(const Problem *p, const TeExpr *e, const FusedAxis *ax
     return bytes / vec;
 }
 
-/* A read that a chain gathers: where it is outside, a 0 stands for it.  */
-static bool is_gathered(const Problem *p, const Operand *o) {
+/* A read that is gathered: where it is outside, a 0 stands for it.  */
+static bool is_gathered(const Operand *o) {
     const TeExpr *e = o->expr;
-    bool chain = p->group->chain || p->op[0].made;
-    return chain && !o->read && e->kind == TE_READ && (!e->other || te_is_zero(e->other));
+    return !o->read && e->kind == TE_READ && (!e->other || te_is_zero(e->other));
 }
 
 /* Each point has an element of its own, as far as the tensor has so many.  */
@@ -99,6 +98,7 @@ static void describe_gathered(const Problem *p, const Operand *o, int side, int 
     op->vec_mn = chunk_gathered(p->te, s, o->expr, mn, align);
     op->vec_k = chunk_gathered(p->te, s, o->expr, k, align);
     op->gathered = op->vec_mn > 1 || op->vec_k > 1;
+    op->copyable = op->gathered && p->te->tensor[o->expr->v.ref].dtype == o->compute;
     if (points < op->unique) op->unique = points;
 }
 
@@ -144,7 +144,7 @@ void operand_describe(const Operand *o, int side, int align, Problem *p) {
         op->ops = expr_ops_in_run(o->expr, rtile_chunk_index(s, along), vec);
         op->chunk_bytes = chunk_bytes(p, o->expr, along, vec, align);
     }
-    if (is_gathered(p, o)) describe_gathered(p, o, side, align, op);
+    if (is_gathered(o)) describe_gathered(p, o, side, align, op);
     if (!a.affine) {
         if (op->vec_k > 1) chunk_rows(k->extent, &op->run_k, &op->stride_k, &op->stride_mn);
         if (op->vec_mn > 1) chunk_rows(mn->extent, &op->run_mn, &op->stride_mn, &op->stride_k);

@@ -32,9 +32,8 @@ typedef struct {
     bool made;                /* of the results of the product before it: nothing is read */
     bool copyable;            /* elements have the same type in memory and in the tile */
     bool affine;              /* a single affine read (else the operand is an expression) */
-    /* of a chain, a single read whose subscripts are not affine, such as
-     * K[table[b, j / 16], j % 16, d], maybe with `else 0`: chunks are copied from where their
-     * subscripts say */
+    /* a single read whose subscripts are not affine, such as K[table[b, j / 16], j % 16, d], maybe
+     * with `else 0`: chunks are copied from where their subscripts say */
     bool gathered;
     bool guarded;             /* some subscript needs a run-time test */
     TeDtype value;            /* a type that holds every value of the operand exactly */

@@ -37,6 +37,8 @@ const Operator operators[] = {
     {"capsule", "N=2;C=3;H=5;W=5;F=4;R=3;S=3;stride=2;pad=1;CAP=2", NUMBERS, SLIDES},
     {"matvec", "op f(A: $T[45,70], x: $T[70]) -> y: $S[45] { y[m] += A[m,k] * x[k]; }", NUMBERS,
      TILES | IN_ROW},
+    {"gathered rows", "op f(A: $T[19,48], row: i32[24], B: $T[48,32]) -> C: $S[24,32] {"
+     " C[m,n] = sum[k]((A[row[m],k] else 0) * B[k,n]); }", NUMBERS, TILES},
     {"qlinear", "op f(A: $T[21,40], B: $T[19,40], s: f32[19]) -> Y: f16[21,19] {"
      " t[m,n] += A[m,k] * B[n,k]; Y[m,n] = f32(t[m,n]) * s[n]; }", NUMBERS, TILES | IN_PACKED},
     {"matmul tf32", "op f(A: $T[33,24], B: $T[24,17]) -> C: f32[33,17] {"

@@ -370,6 +370,12 @@ static const struct {
      " B: f4e2m1[40,256], SB: f8ue4m3[1,4,32,4,4]) -> C: f32[160,40] { C[m,n] +="
      " (A[m,k] * SA[m/128,k/64,m%32,m/32%4,k/16%4]) *"
      " (B[n,k] * SB[n/128,k/64,n%32,n/32%4,k/16%4]); }", PAIRS + 1},
+    {"gathered rows", "op f(A: f16[50,96], row: i32[56], B: f16[96,40]) -> C: f16[56,40] {"
+     " C[m,n] = sum[k]((A[row[m]/7,k] else 0) * B[k,n]); }", 0},
+    {"gathered along k", "op f(A: f16[32,48], at: i32[32], B: f16[50,40]) ->"
+     " C: f16[24,40] { C[m,n] = sum[k](A[k,2*m] * (B[at[k]-1,n] else 0)); }", 0},
+    {"gathered pages", "op f(A: i8[2,40,64], page: i32[2,5], B: i8[9,8,64]) -> C: i32[2,40,40] {"
+     " C[b,m,n] = sum[k](A[b,m,k] * (B[page[b,n/8],n%8,k] else 0)); }", 5},
     {"f64 sums", "op f(A: f64[20,30], B: f64[30,24], R: f64[20,24]) -> C: f64[20,24] {"
      " t[m,n] += A[m,k] * B[k,n]; C[m,n] = t[m,n] + R[m,n]; }", 9},
 };

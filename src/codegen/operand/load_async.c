@@ -126,7 +126,7 @@ static void load_group_row(Kernel *k, const Side *s, Ir row, int rows) {
 
 void load_async_row(Kernel *k, const Side *s, Ir row, int rows) {
     Cg *cg = k->cg;
-    if (s->table) {
+    if (s->table || s->gathers) {
         load_group_row(k, s, row, rows);
         return;
     }

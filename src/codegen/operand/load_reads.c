@@ -149,12 +149,27 @@ static Ir place_inside(Cg *cg, const CgPoint *at, const TeExpr *read, Ir *inside
     return ir_add(cg, cg_tensor(cg, read->v.ref), cg_offset(cg, read->v.ref, sub));
 }
 
+/* Are there tables that are read at other places for other k?  */
+static bool has_tables_along_k(const Kernel *k, const Side *s) {
+    const FusedAxis *axis = &k->c->p->con.axis[AX_K];
+    const TeExpr *e = s->o->expr;
+    uint32_t moving = 0;
+    for (int i = 0; i < axis->n; i++) moving |= 1u << axis->index[i];
+    for (int d = 0; d < e->n_args; d++) {
+        ReadList table = access_reads(e->args[d]);
+        for (int i = 0; i < table.n; i++)
+            if (access_uses(table.at[i]) & moving) return true;
+    }
+    return false;
+}
+
+/* A step behind the last one is not copied, but its places are computed.  */
 void load_gathered(Kernel *k, const Side *s, Ir from, Ir inside) {
     Cg *cg = k->cg;
     Ir test = address_test(k, s);
     Ir kk = ir_add(cg, k->own->k_next, address_k(k, s));
     Ir own = needed(k, s, s->own, s->ragged, address_own(k, s));
-    kk = needed(k, s, AX_K, k->c->k_ragged, kk);
+    kk = needed(k, s, AX_K, k->c->k_ragged || has_tables_along_k(k, s), kk);
     own = address_point_own(k, s, begin(k, s, s->own, own));
     CgPoint at = address_indices(k, s, own, address_point_k(k, begin(k, s, AX_K, kk)));
     ir_set(cg, from, place_inside(cg, &at, s->o->expr, &test));

@@ -2,14 +2,14 @@
  * which a thread makes alone: products of many small matrices fill no tile, but make streams.
  *
  * Holds for integers, which wrap, and for reals in the type of their terms: a sum may take these in
- * any order.  A sum of terms that are all -0 is 0 of either sign, so it does not matter that this one
- * begins with its first term and others with +0.  A term with a 0 that pads (te_pads) may be left
- * out of a sum only, so those stay.  */
+ * any order.  A sum of terms that are all -0 is 0 of either sign, so it does not matter that this
+ * one begins with its first term and others with +0.  A term with a 0 that pads (te_pads) may be
+ * left out of a sum only, so those stay.  */
 #include "te/normal/normalize.h"
 #include "te/tree/tree.h"
 
-/* By prediction a batch of products of n x n in f16 gains a factor of 3 at n = 8, 6 to 18 % at 16, and
- * nothing from 24 on (h200, a100): tiles are filled then.  */
+/* By prediction a batch of products of n x n in f16 gains a factor of 3 at n = 8, 6 to 18 % at 16,
+ * and nothing from 24 on (h200, a100): tiles are filled then.  */
 enum { TERMS = 16 };
 
 /* The terms of a sum over ranges that are known; 0: they are not.  */
