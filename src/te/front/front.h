@@ -212,6 +212,8 @@ void advance(Parser *p);
 bool accept(Parser *p, TokenKind k);
 void expect(Parser *p, TokenKind k);
 void expected(Parser *p, const char *what);
+/* One of other languages that has an idiom.  */
+void refuse_mark(Parser *p, uint32_t pos, const char *mark);
 void parse_error(Parser *p, const char *tag, uint32_t pos, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 bool parse_type_name(Parser *p, TeDtype *out);

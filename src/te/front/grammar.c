@@ -33,12 +33,20 @@ void expected(Parser *p, const char *what) {
     if (t->kind == TOK_END)
         parse_error(p, "syntax", t->pos, "expected %s before the end of the file", what);
     else {
-        const char *form = t->kind == TOK_ID ? idiom_operator(t->sym->name) : NULL;
+        bool comment = t->kind == TOK_SLASH && p->f->text[t->pos + 1] == '/';
+        const char *form = comment ? "comments behind #"
+                           : t->kind == TOK_ID ? idiom_operator(t->sym->name) : NULL;
         bool first = !p->failed;
         parse_error(p, "syntax", t->pos, "expected %s before '%.*s'", what, (int)t->len,
                     p->f->text + t->pos);
         if (first && form) hint(p->f, "write %s", form);
     }
+}
+
+void refuse_mark(Parser *p, uint32_t pos, const char *mark) {
+    bool first = !p->failed;
+    parse_error(p, "syntax", pos, "'%s' has no meaning here", mark);
+    if (first) hint(p->f, "write %s", idiom_operator(mark));
 }
 
 void expect(Parser *p, TokenKind k) {
@@ -327,11 +335,11 @@ static bool operator_at(const Parser *p, int level, TeKind *kind) {
     return false;
 }
 
-/* Two `*` side by side are the power of other languages.  */
-static void refuse_power(Parser *p, uint32_t pos) {
-    if (p->tok.kind != TOK_STAR || p->tok.pos != pos + 1) return;
-    parse_error(p, "syntax", pos, "'**' has no meaning here");
-    hint(p->f, "write pow(x, y), or x * x");
+/* Two marks side by side are the power, or the quotient of integers, of other languages.  */
+static void refuse_two(Parser *p, TokenKind mark, uint32_t pos) {
+    if (p->tok.kind != mark || p->tok.pos != pos + 1) return;
+    if (mark == TOK_STAR) refuse_mark(p, pos, "**");
+    if (mark == TOK_SLASH) refuse_mark(p, pos, "//");
 }
 
 static Ast *cmp(Parser *p);
@@ -342,8 +350,9 @@ static Ast *binary(Parser *p, int level) {
     Ast *a = binary(p, level + 1);
     for (TeKind kind; operator_at(p, level, &kind);) {
         uint32_t pos = p->tok.pos;
+        TokenKind mark = p->tok.kind;
         advance(p);
-        if (kind == TE_MUL) refuse_power(p, pos);
+        refuse_two(p, mark, pos);
         a = node2(p, kind, pos, a, binary(p, level + 1));
     }
     return a;

@@ -29,6 +29,10 @@ static const Idiom function_idioms[] = {
     {"clip", "min(max(x, low), high)"},
 };
 
+#define LARGEST                                                                                    \
+    "the largest one by one, if they are few: a[i] = argmax[j](X[i,j]); "                          \
+    "b[i] = argmax[j](j == a[i] ? -inf : X[i,j]);"
+
 /* What goes over an axis; index names are examples.  */
 static const Idiom axis_idioms[] = {
     {"mean", "sum[j](X[i,j]) / N, N being the extent of j"},
@@ -38,10 +42,21 @@ static const Idiom axis_idioms[] = {
     {"var", "two statements: a[i] = sum[j](X[i,j]) / N; "
             "v[i] = sum[j]((X[i,j] - a[i]) * (X[i,j] - a[i])) / N;"},
     {"norm", "sqrt(sum[j](X[i,j] * X[i,j]))"},
+    {"sort", LARGEST},
+    {"argsort", LARGEST},
+    {"topk", LARGEST},
     {"cumsum", "sum[r](r <= j ? X[i,r] : 0) where r in N"},
 };
 
-static const Idiom operator_idioms[] = {{"and", "&&"}, {"or", "||"}, {"if", "condition ? x : y"}};
+static const Idiom operator_idioms[] = {
+    {"and", "&&"},
+    {"or", "||"},
+    {"if", "condition ? x : y"},
+    {"**", "pow(x, y), or x * x"},
+    {"//", "x / y, which rounds down where both are integers, and comments behind #"},
+    {"-=", "+= -(...)"},
+    {"/=", "*= 1 / (...)"},
+};
 
 static const char *find(const Idiom *row, size_t n, const char *name) {
     for (size_t i = 0; i < n; i++) {

@@ -137,8 +137,9 @@ static void assignment(Parser *p, AstStmt *s) {
     } else if (accept(p, TOK_STAR_ASSIGN)) {
         s->red = TE_RED_PROD;
     } else if (p->tok.kind == TOK_MINUS && p->f->text[end] == '=') {
-        parse_error(p, "syntax", p->tok.pos, "'-=' has no meaning here");
-        hint(p->f, "write += -(...)");
+        refuse_mark(p, p->tok.pos, "-=");
+    } else if (p->tok.kind == TOK_SLASH && p->f->text[end] == '=') {
+        refuse_mark(p, p->tok.pos, "/=");
     } else {
         expected(p, "an assignment");
     }
