@@ -113,7 +113,7 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const ChainTurn *t, 
 static double between_tiles(const Model *m, const RProg *r, const ChainTurn *t, const Phase *ph) {
     ChainClocks c = mp_chain_clocks(m, r, t, ph->resident);
     double work = end_clocks(m, r, t, ph).work;
-    double beside = rprog_tensor(m->dev, r) ? work : c.unit[1] + work;
+    double beside = t->apart ? work : c.unit[1] + work;
     double late = fetch_clocks(m, ph, t->a_bytes) - beside;
     return work + greater(late, 0) + c.ends;
 }

@@ -13,7 +13,8 @@ typedef struct {
     double warps, teams;      /* that compute; of these a warp tile each */
     double folds, powers, power_issue;    /* warp instructions; exponentials; instructions */
     double meet;              /* clocks until lanes have a row's leader */
-    double moves;             /* clocks of loads and stores of Tensor Memory */
+    bool apart;               /* sums lie in Tensor Memory: no thread that folds waits for them */
+    double moves;             /* clocks of loads and stores of it */
     double wavefronts, bytes;             /* of shared memory; from L2 */
     double a_bytes;           /* of operand a before the first turn: from L2; wavefronts, ... */
     double a_reads, a_stores; /* ... reads of fragments that registers keep */

@@ -22,6 +22,7 @@ void mp_chain_summary(const Problem *p, const Device *dev, const RProg *r, Buf *
         buf_printf(out, ", k in steps of %d", (int)r->block.extent[AX_K]);
     if (r->split > 1) buf_printf(out, ", turns in %d slices", (int)r->split);
     if (rprog_persistent(r)) buf_printf(out, ", %s", rprog_grid_name[r->grid]);
+    if (r->cluster > 1) buf_printf(out, ", clusters of %d", r->cluster);
     if (rprog_warpgroups(dev, r)) buf_printf(out, ", %s", beside[r->overlap]);
 }
 

@@ -69,15 +69,16 @@ static void count_scores(const Model *m, const RProg *r, ChainTurn *t) {
     double corrected = follows ? rows * r->block.extent[AX_E] / WARP : 0;
     t->powers = scores * WARP * f->powers;
     t->power_issue = scores * (f->powers * (1 + f->power_ops) + 0.5);
-    if (rprog_tensor(m->dev, r))          /* results are corrected where they lie, now and then */
+    if (t->apart)             /* results are corrected where they lie, now and then */
         t->moves = t->teams *
                    mp_moved_clocks(r->block.extent[AX_N] + rprog_chain_terms(m->dev, r));
-    t->folds = scores * f->ops + (follows ? shuffles : 0) + (t->moves > 0 ? 0 : corrected);
+    t->folds = scores * f->ops + (follows ? shuffles : 0) + (t->apart ? 0 : corrected);
     t->meet = follows ? 2 * SHUFFLE * log2_of(lanes) : 0;
 }
 
 ChainTurn mp_chain_turn(const Model *m, const RProg *r, CountMemo *memo) {
-    ChainTurn t = {.warps = (double)rprog_computing(m->dev, r) / WARP};
+    ChainTurn t = {.warps = (double)rprog_computing(m->dev, r) / WARP,
+                   .apart = rprog_tensor(m->dev, r)};
     t.teams = t.warps / rprog_team(m->dev, r);
     bool kept = r->keep == KEEP_REGISTERS;
     for (int i = 0; i < MP_PRODUCTS; i++) {
@@ -117,14 +118,15 @@ static double to_and_fro(double a, double b, double customers) {
 }
 
 /* What warpgroups take for products and powers as they overlap.  */
-static void overlap(const Model *m, const RProg *r, double groups, ChainClocks *c) {
-    bool apart = rprog_tensor(m->dev, r);
+static void overlap(const Model *m, const RProg *r, const ChainTurn *t, double resident,
+                    ChainClocks *c) {
+    double groups = resident * t->teams;
     double unit = c->unit[0] + c->unit[1], powers = c->folds + c->powers;
-    if (apart) powers = to_and_fro(c->folds, c->powers, groups);
+    if (t->apart) powers = to_and_fro(c->folds, c->powers, groups);
     double within = c->unit[0] + greater(c->unit[1], powers) + m->step_tax;
     switch (r->overlap) {
     case OVERLAP_WITHIN:
-        c->all = apart ? to_and_fro(unit, powers + m->step_tax, 2 * groups) : within;
+        c->all = t->apart ? to_and_fro(unit, powers + m->step_tax, 2 * groups) : within;
         break;
     case OVERLAP_BETWEEN: c->all = to_and_fro(unit, powers, groups); break;
     case OVERLAP_BOTH:
@@ -147,7 +149,7 @@ ChainClocks mp_chain_clocks(const Model *m, const RProg *r, const ChainTurn *t, 
     c.all = unit + c.folds + c.powers + 2 * resident * m->step_tax;
     if (!rprog_warpgroups(m->dev, r)) return c;
     c.folds += resident * (t->teams * t->meet + t->moves);
-    overlap(m, r, resident * t->teams, &c);
+    overlap(m, r, t, resident, &c);
     return c;
 }
 

@@ -236,6 +236,17 @@ static void with_groups(Chains *x, RProg r) {
     r.overlap = OVERLAP_NONE;
 }
 
+/* Blocks alone, or neighbours that share b, if tiles are that many.  */
+static void with_clusters(Chains *x, RProg r) {
+    enum { LARGEST = 4 };     /* as of `contract` */
+    const Device *dev = x->k->dev;
+    with_grids(x, r);
+    for (int c = 2; c <= LARGEST && c <= dev->limits.cluster_max.value; c *= 2) {
+        r.cluster = (uint8_t)c;
+        if (rprog_cluster_order(x->k->p, dev, &r)) with_grids(x, r);
+    }
+}
+
 /* By boxes of a line each.  */
 static void with_stream_of_groups(Chains *x, RProg r) {
     int32_t n = all_columns(x, &r);
@@ -246,7 +257,7 @@ static void with_stream_of_groups(Chains *x, RProg r) {
     r.block.extent[AX_N] = r.warp.extent[AX_N] = r.thread.extent[AX_N] = n;
     for (int groups = 1; groups <= GROUPS_MAX; groups++) {
         r.block.extent[AX_M] = groups * r.warp.extent[AX_M];
-        if (fits_rows(x, &r)) with_grids(x, r);
+        if (fits_rows(x, &r)) with_clusters(x, r);
     }
 }
 

@@ -87,7 +87,9 @@ static const char *check_stream(const Problem *p, const Device *dev, const RProg
 static const char *check_order(const Problem *p, const Device *dev, const RProg *r) {
     bool one = r->group == 0 && rprog_raster_rows(p, r) == 1;
     bool groups = r->group > 1 && rprog_chain_parted(p, r);
-    if (r->cluster || rprog_raster_check(r) || !(one || groups))
+    if (r->cluster && !(rprog_chain_streams(p, r) && rprog_cluster_side(r)))
+        return "blocks of a chain share the second operand where they stream k";
+    if (rprog_raster_check(r) || !(one || groups || r->cluster))
         return "a chain has no other order of tiles";
     return rprog_persistent(r) ? chain_check_stays(p, dev, r) : NULL;
 }

@@ -25,8 +25,9 @@ RProg rprog_chain_product(const Device *dev, const RProg *r, int number) {
     x.thread.extent[AX_E] = 1;
     x.unroll = (int16_t)x.warp.extent[AX_K];
     x.unit_v = 0;
-    rprog_set_batches(1, &x);
+    if (number || x.group > 1) rprog_set_batches(1, &x);
     if (!number) return x;
+    x.cluster = 0;
     x.unit = r->unit_v;
     x.thread = matrix_tile(&dev->unit[x.unit], false);
     if (r->thread.extent[AX_E] > 1) x.thread.extent[AX_N] = r->thread.extent[AX_E];

@@ -124,7 +124,8 @@
  *   warp that computes arrives when its products have read the slot.  Operand a has a full one
  *   alone (ring 2).  keep: SHARED.  Where k is streamed V is copied first, and has a full one alone
  *   (ring 1), and the rest is as in `contract`; overlap: NONE.  There blocks may stay (grid), with
- *   V for all of their tiles, so that there are no batches.
+ *   V for all of their tiles, so that there are no batches, and neighbours along M may share b
+ *   (cluster, raster `column`), while each copies its own V.
  * - overlap WITHIN: a warpgroup begins the scores of turn j + 1, then the results of turn j, and
  *   makes exponentials of those scores while that is under way.  A turn before the first makes the
  *   first operand, none is begun behind the last.  NONE: it waits for each product.

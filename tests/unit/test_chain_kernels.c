@@ -215,6 +215,18 @@ static const Case staying[] = {
     {"staying pair", "h200", PAIR(200, 200, 48, 72, "bf16")},
     {"staying log sum", "h200", LOG_SUM(180, 60, 136)},
 };
+/* ... whose clusters share the second operand, whose lines lie along k or along columns.  */
+#define PAIR_ACROSS(m, k, n, e)                                                                    \
+    "param M = " #m ", K = " #k ", N = " #n ", E = " #e ";\n"                                      \
+    "op pair(X: f16[M,K], A: f16[K,N], B: f16[N,E]) -> Y: f16[M,E] {\n"                            \
+    "  s[i,j] = sum[d](X[i,d] * A[d,j]);\n"                                                        \
+    "  Y[i,e] = sum[j](f16(max(s[i,j], 0)) * B[j,e]);\n"                                           \
+    "}\n"
+static const Case clusters[] = {
+    {"clusters pair", "h200", PAIR(500, 200, 64, 72, "bf16")},
+    {"clusters pair across", "h200", PAIR_ACROSS(384, 136, 128, 40)},
+    {"clusters attention", "h200", ATTENTION(2, 256, 44, 136, 24, "f16")},
+};
 /* ... with turns: all have as many, or a mask says how many, in groups of batches.  */
 #define CAUSAL_HEADS(b, l, d)                                                                      \
     "param B = " #b ", L = " #l ", D = " #d ";\n"                                                  \
@@ -241,6 +253,7 @@ enum {
     STREAMS = sizeof streams / sizeof *streams,
     REGION_STREAMS = sizeof region_streams / sizeof *region_streams,
     GROUP_STREAMS = sizeof group_streams / sizeof *group_streams,
+    CLUSTERS = sizeof clusters / sizeof *clusters,
     STAYING = sizeof staying / sizeof *staying,
     STAYING_TURNS = sizeof staying_turns / sizeof *staying_turns
 };
@@ -306,6 +319,15 @@ static const char *keep_staying_streams(KernelCase *c) {
     return bad ? bad : keep_staying(c);
 }
 
+static const char *keep_clusters(KernelCase *c) {
+    RProgSet *set = &c->set[0];
+    int n = 0;
+    for (int i = 0; i < set->n; i++)
+        if (set->prog[i].cluster > 1) set->prog[n++] = set->prog[i];
+    set->n = n;
+    return n > 0 ? NULL : "no block has copies in common with others";
+}
+
 /* The program that the model ranks first, or a drawn one.  */
 static const char *prove(KernelCase *c, Nvrtc *nvrtc, uint64_t seed) {
     const char *bad = kernel_pick(c, seed);
@@ -365,6 +387,7 @@ static void chains_that_stream_k_are_right(void **state) {
     try_all(region_streams, REGION_STREAMS, keep_region_streams, 2);
     try_all(group_streams, GROUP_STREAMS, keep_group_streams, 0);
     try_all(staying, STAYING, keep_staying_streams, 1);
+    try_all(clusters, CLUSTERS, keep_clusters, 4);
 }
 
 static void chains_of_blocks_that_stay_are_right(void **state) {

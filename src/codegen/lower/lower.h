@@ -126,4 +126,5 @@ void lower_close_boxes(FormBuilder *b, const Device *dev);
 void lower_close_tiles(FormBuilder *b, const Contract *c);
 /* Tensor Memory is given back when all threads are done with it, of all blocks of a cluster.  */
 void lower_free_tensor(FormBuilder *b, const Contract *c);
+void lower_part_blocks(FormBuilder *b, const Contract *c);
 #endif

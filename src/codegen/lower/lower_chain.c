@@ -261,6 +261,7 @@ static void lower_turns(FormBuilder *b, Lowered *l) {
     if (last->stays) lower_close_tiles(b, last);
     if (last->ring) form_close(b);
     lower_free_tensor(b, last);
+    lower_part_blocks(b, c);
 }
 
 /* Slices meet at the second product's results.  */

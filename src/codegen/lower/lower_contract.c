@@ -287,6 +287,5 @@ void lower_steps(FormBuilder *b, Lowered *l) {
     if (c->stays) lower_close_tiles(b, c);
     if (r->tail > 0 || c->ring) form_close(b);
     lower_free_tensor(b, c);
-    /* No block ends while others write to it, or arrive at its barriers.  */
-    if (r->cluster > 1 && !c->matrix.tensor) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
+    lower_part_blocks(b, c);
 }

@@ -169,6 +169,11 @@ void lower_free_tensor(FormBuilder *b, const Contract *c) {
     lower_tensor(b, TENSOR_FREE);
 }
 
+/* No block ends while others write to it, or arrive at its barriers.  */
+void lower_part_blocks(FormBuilder *b, const Contract *c) {
+    if (c->r->cluster > 1 && !c->matrix.tensor) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
+}
+
 /* The operand whose registers are made of what lies in its stage; -1: none.  */
 static int made_of(const Contract *c) {
     return c->side[0].l->raw ? 0 : c->side[1].l->raw ? 1 : -1;
