@@ -5,7 +5,7 @@
 /* The widest access to neighbouring scales of a row, at all places where one begins.  */
 static int width_of(const Problem *p, const TeExpr *read, int block, int k) {
     const TeStmt *s = &p->te->stmt[p->con.stmt];
-    for (int n = FRAG_SCALES; n > 1; n /= 2) {
+    for (int n = RTILE_ACCESS; n > 1; n /= 2) {
         if (k % (n * block)) continue;
         ChunkReads x = rtile_chunk_reads(p->te, s, read, &p->con.axis[AX_K], n * block, p->align);
         if (x.n == 1 && x.width[0] == n) return n;

@@ -169,6 +169,9 @@ static const char *const scaled[][3] = {
      " SA: f8ue4m3[256,34], B: f4e2m1[160,544], SB: f8ue4m3[160,34], s: f32) ->"
      " C: bf16[256,160] { t[m,n] += bf16(A[m,k] * SA[m,k/16]) * bf16(B[n,k] * SB[n,k/16]);"
      " C[m,n] = t[m,n] * s; }"},
+    {"scales of pairs, sixteen of a row at once", "tcgen05.mxf4nvf4.f4e2m1.f32", "op"
+     " f(A: f4e2m1[208,768], SA: f8ue4m3[208,48], B: f4e2m1[144,768], SB: f8ue4m3[144,48]) ->"
+     " C: f32[208,144] { C[m,n] += (A[m,k] * SA[m,k/16]) * (B[n,k] * SB[n,k/16]); }"},
     {"scales of pairs in tiles, by pairs", "tcgen05.mxf4nvf4.f4e2m1.f32.pair", "op"
      " f(A: f4e2m1[256,512], SA: f8ue4m3[2,8,32,4,4], B: f4e2m1[128,512],"
      " SB: f8ue4m3[1,8,32,4,4]) -> C: f32[256,128] {"

@@ -4,8 +4,8 @@
 #include "codegen/multiply/multiply.h"
 #include "codegen/operand/address.h"
 
-/* Scales that the lane reads: word w from scale `part` on, of the groups from g on whose words lie
- * side by side.  */
+/* Scales that the lane reads: word w from scale `part` on, or the words from w on, of the groups
+ * from g on, which lie side by side.  */
 typedef struct {
     const Side *s;
     Ir g, w;
@@ -31,11 +31,16 @@ static Ir inside(const Kernel *k, const Side *s, Ir own, Ir kk) {
     return ir_both(cg, ir_lt(cg, own, product_extent(k, s->own)), test);
 }
 
+/* Words of a group that are read at once.  */
+static int words_at_once(const RScales *x) {
+    return x->width > FRAG_SCALES ? x->width / FRAG_SCALES : 1;
+}
+
 /* Scales of a row that are read at once, as bits of its word.  */
 static Ir bits_of(const Cg *cg, const ScalePlace *x, Ir read) {
     int n = x->s->scales.width;
     Ir all = NULL;
-    if (n == FRAG_SCALES) return read;
+    if (n >= FRAG_SCALES) return read;
     for (int i = 0; i < n; i++) {
         Ir each = ir_cast(cg, IR_U32, n > 1 ? ir_lane(cg, read, ir_int(cg, i)) : read);
         int up = 8 * (x->part + i);
@@ -45,17 +50,18 @@ static Ir bits_of(const Cg *cg, const ScalePlace *x, Ir read) {
     return all;
 }
 
-/* A word of each of the groups, 0 where they have no scales.  */
+/* Words of the groups, 0 where they have no scales.  */
 static Ir read_part(Kernel *k, const ScalePlace *x) {
     Cg *cg = k->cg;
     const Side *s = x->s;
     const Fragment f = fragment_of_scales(k->c->matrix.unit);
     int n = s->scales.width, rows = s->scales.rows, block = s->scales.block;
+    int lanes = rows * words_at_once(&s->scales);
     Ir own = ir_add_parts(cg, first_row(k, s), fragment_lane_place(k, &f, FRAG_ROW, 1));
     own = address_point_own(k, s, ir_add(cg, own, ir_mul_n(cg, x->g, FRAG_SCALE_ROWS)));
     Ir kk = ir_add(cg, x->step, ir_mul_n(cg, x->w, FRAG_SCALES * block));
     kk = address_point_k(k, ir_add_n(cg, kk, x->part * block));
-    Ir bits = ir_variable_of(cg, "scale", ir_zero(cg, ir_vector(IR_U32, rows))), within;
+    Ir bits = ir_variable_of(cg, "scale", ir_zero(cg, ir_vector(IR_U32, lanes))), within;
     ir_if(cg, inside(k, s, own, kk));
     CgPoint at = address_indices(k, s, own, kk);
     Ir from = travel_place(&at, s->scales.read, &within);
@@ -70,11 +76,12 @@ static Ir read_part(Kernel *k, const ScalePlace *x) {
 /* The words of some groups, joined to what they have so far.  */
 static void put_part(Kernel *k, const ScalePlace *x, Ir to) {
     Cg *cg = k->cg;
-    int rows = x->s->scales.rows;
+    int words = words_at_once(&x->s->scales), lanes = x->s->scales.rows * words;
     Ir bits = read_part(k, x);
-    for (int i = 0; i < rows; i++) {
-        Ir word = ir_element(cg, ir_element(cg, to, ir_add_n(cg, x->g, i)), x->w);
-        Ir read = rows > 1 ? ir_lane(cg, bits, ir_int(cg, i)) : bits;
+    for (int i = 0; i < lanes; i++) {
+        Ir group = ir_element(cg, to, ir_add_n(cg, x->g, i / words));
+        Ir word = ir_element(cg, group, ir_add_n(cg, x->w, i % words));
+        Ir read = lanes > 1 ? ir_lane(cg, bits, ir_int(cg, i)) : bits;
         ir_set(cg, word, x->part ? ir_binary(cg, IR_OR, word, read) : read);
     }
 }
@@ -82,12 +89,12 @@ static void put_part(Kernel *k, const ScalePlace *x, Ir to) {
 static void load_side(Kernel *k, const Side *s, Ir to, Ir step) {
     Cg *cg = k->cg;
     const RScales *x = &s->scales;
-    int parts = FRAG_SCALES / x->width;
+    int parts = x->width < FRAG_SCALES ? FRAG_SCALES / x->width : 1;
     int last = k->c->r->warp.extent[AX_K] / x->block % FRAG_SCALES;   /* of a word not full */
     if (x->words == 1 && last) parts = (last + x->width - 1) / x->width;
     ScalePlace at = {.s = s, .step = step};
     at.g = ir_for(cg, "g", ir_int(cg, 0), ir_int(cg, x->groups), x->rows, IR_UNROLL_ALL);
-    at.w = ir_count(cg, "w", x->words, IR_UNROLL_ALL);
+    at.w = ir_for(cg, "w", ir_int(cg, 0), ir_int(cg, x->words), words_at_once(x), IR_UNROLL_ALL);
     for (int i = 0; i < parts; i++) {
         ir_scope(cg);
         at.part = i * x->width;
