@@ -257,9 +257,9 @@ int64_t rprog_region_stores(const Problem *p, const Device *dev, const RProg *r,
  * FRAG_SCALES neighbours along k, from block FRAG_SCALES * w of the step on, of row 32 g + the one
  * that fragment_of_scales says: of the warp's tile or, where they go on to Tensor Memory by
  * ROOM_SCALES, of the block's.  Each lane reads them from global memory while the step before is
- * computed, `width` neighbours of `rows` groups at once: part of a register, or some, one behind the
- * other along k in rows of scales, of several groups in tiles of 128 x 4.  False: it has none, and 1
- * stands for them where `block` is not 0.  */
+ * computed, `width` neighbours of `rows` groups at once: part of a register, or several registers,
+ * of rows of scales along k, of tiles of 128 x 4 of other groups.  False: it has none, and 1 stands
+ * for them where `block` is not 0.  */
 typedef struct {
     const TeExpr *read;
     int block;                /* k that share a scale; 0: the unit knows none */
