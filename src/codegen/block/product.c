@@ -80,6 +80,10 @@ Ir product_place(const Kernel *k, const Side *s) { return s->side ? k->var.col :
 
 Ir product_first(const Kernel *k, AxisClass axis) { return axis == AX_M ? k->var.m0 : k->own->n0; }
 
+Ir product_warp_first(const Kernel *k, AxisClass axis) {
+    return ir_add(k->cg, product_first(k, axis), axis == AX_M ? k->var.row : k->var.col);
+}
+
 Ir product_loads_from(const Kernel *k, const Side *s) {
     return s->moves == s->own ? k->own->n_next : product_first(k, s->own);
 }

@@ -15,8 +15,9 @@ Ir product_size(const Kernel *k, char letter, AxisClass axis);
 Ir product_spread(const Kernel *k, AxisClass axis, Ir i);
 /* Where the thread is along the operand's own axis in the block's tile: `row` or `col`.  */
 Ir product_place(const Kernel *k, const Side *s);
-/* The first row or column of the block's tile.  */
+/* The first row or column of the block's tile, of the warp's.  */
 Ir product_first(const Kernel *k, AxisClass axis);
+Ir product_warp_first(const Kernel *k, AxisClass axis);
 Ir product_extent(const Kernel *k, AxisClass axis);         /* points along an axis */
 /* Of several products the one of that number is at hand from here on.  What it has for itself: a
  * word of its variables, its ring.  */

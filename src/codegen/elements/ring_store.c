@@ -110,13 +110,10 @@ static Ir lane_place(const Kernel *k) {
     return ir_add(cg, ir_mul(cg, m, ir_int(cg, k->c->box_row)), byte);
 }
 
-/* The warp's first row or column, and the lane's.  */
-static Ir warp_first(const Kernel *k, AxisClass axis) {
-    return ir_add(k->cg, product_first(k, axis), axis == AX_M ? k->var.row : k->var.col);
-}
+/* The lane's first row or column.  */
 static Ir lane_first(const Kernel *k, AxisClass axis) {
     Ir lane = axis == AX_M ? k->var.lane_m : k->var.lane_n;
-    return ir_add(k->cg, warp_first(k, axis), lane);
+    return ir_add(k->cg, product_warp_first(k, axis), lane);
 }
 
 /* What row i of instruction tiles, and box c of it, add.  */
@@ -197,8 +194,8 @@ void ring_put(Kernel *k) {
                .rank = k->c->out.rank};
     for (int i = 0; i < x.rank; i++) {
         const RBoxDim *d = &k->c->out.dim[i];
-        x.at[i] = d->axis == AX_N   ? ir_add(cg, warp_first(k, AX_N), column_of(k))
-                  : d->axis == AX_M ? ir_add(cg, warp_first(k, AX_M), row_of(k))
+        x.at[i] = d->axis == AX_N   ? ir_add(cg, product_warp_first(k, AX_N), column_of(k))
+                  : d->axis == AX_M ? ir_add(cg, product_warp_first(k, AX_M), row_of(k))
                                     : ring_batch(k, d);
     }
     ir_if(cg, ir_binary(cg, IR_EQ, k->var.lane, ir_int(cg, 0)));

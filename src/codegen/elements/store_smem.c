@@ -25,10 +25,6 @@ static Ir tile_at(const Kernel *k, AxisClass axis, Ir x) {
     return ir_mul(k->cg, x, product_size(k, 'T', axis));
 }
 
-static Ir warp_place(const Kernel *k, AxisClass axis) {
-    return ir_add(k->cg, product_first(k, axis), axis == AX_M ? k->var.row : k->var.col);
-}
-
 static int vector_of(const Kernel *k) { return k->at.walk ? k->at.walk : k->task->vec; }
 
 static void place_direct(Kernel *k) {
@@ -39,9 +35,9 @@ static void place_direct(Kernel *k) {
     Ir column = fragment_slot_place(cg, f, FRAG_COL, g);
     column = ir_add_parts(cg, tile_at(k, AX_N, k->var.j), column);
     Ir row = fragment_slot_place(cg, f, FRAG_ROW, k->var.f);
-    store_position(k, AX_M, ir_add(cg, warp_place(k, AX_M), k->var.lane_m),
+    store_position(k, AX_M, ir_add(cg, product_warp_first(k, AX_M), k->var.lane_m),
                    ir_add_parts(cg, tile_at(k, AX_M, k->var.i), row));
-    store_position(k, AX_N, ir_add(cg, warp_place(k, AX_N), k->var.lane_n), column);
+    store_position(k, AX_N, ir_add(cg, product_warp_first(k, AX_N), k->var.lane_n), column);
     store_turns(
         k,
         &(Turns){.var = k->var.s,
@@ -300,10 +296,10 @@ static void place_columns(Kernel *k) {
     Ir start = staging_start(k, ir_cast(cg, IR_U32, at));
     k->var.taken = ir_let(cg, "from", ir_const(cg, start));
     store_position(k, AX_M,
-                   ir_add(cg, warp_place(k, AX_M), ir_cast(cg, IR_I32, row_number(k, at))),
+                   ir_add(cg, product_warp_first(k, AX_M), ir_cast(cg, IR_I32, row_number(k, at))),
                    ir_add(cg, tile_at(k, AX_M, k->var.i), down));
     Ir column = ir_cast(cg, IR_I32, times(cg, column_number(k, at), k->task->vec));
-    store_position(k, AX_N, ir_add(cg, warp_place(k, AX_N), column), NULL);
+    store_position(k, AX_N, ir_add(cg, product_warp_first(k, AX_N), column), NULL);
 }
 
 /* The warp's buffer, and where the thread's outputs begin in it and in memory.  */
@@ -318,8 +314,9 @@ static void place_staging(Kernel *k) {
     }
     Ir u = k->var.u, down = ir_cast(cg, IR_I32, row_number(k, u));
     Ir along = ir_cast(cg, IR_I32, times(cg, column_number(k, u), k->task->vec));
-    store_position(k, AX_M, warp_place(k, AX_M), ir_add(cg, tile_at(k, AX_M, k->var.i), down));
-    store_position(k, AX_N, warp_place(k, AX_N), along);
+    store_position(k, AX_M, product_warp_first(k, AX_M),
+                   ir_add(cg, tile_at(k, AX_M, k->var.i), down));
+    store_position(k, AX_N, product_warp_first(k, AX_N), along);
     if (!unrolls_turns(k)) return;
     store_turns(k, &(Turns){.var = k->var.s,
                             .end = turns_of(k),

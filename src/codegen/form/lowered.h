@@ -50,8 +50,8 @@ typedef struct {
     Form *form;
 } Lowered;
 
-/* Skeletons as rows: the kernels of a program (NULL: one) and the tree of each, in launch order;
- * does it wait for the kernel before it in a place of its own?  */
+/* Skeletons as rows: the kernels of a program (NULL: one, with slices two) and the tree of each, in
+ * launch order; does it wait for the kernel before it in a place of its own?  */
 typedef struct {
     int (*kernels)(const Problem *p, const RProg *r);
     void (*kernel)(FormBuilder *b, Lowered *l, int number);

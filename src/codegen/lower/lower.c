@@ -13,7 +13,7 @@ static const LowerRow *row_of(const RProg *r) {
 
 static int kernels_of(const Problem *p, const RProg *r) {
     const LowerRow *row = row_of(r);
-    return row->kernels ? row->kernels(p, r) : 1;
+    return row->kernels ? row->kernels(p, r) : r->split > 1 ? 2 : 1;
 }
 
 typedef struct {

@@ -273,14 +273,9 @@ static void lower_slices(FormBuilder *b, Lowered *l) {
     lower_sums(b, l);
 }
 
-static int kernels(const Problem *p, const RProg *r) {
-    (void)p;
-    return r->split > 1 ? 2 : 1;
-}
-
 static void kernel(FormBuilder *b, Lowered *l, int number) {
     if (number == 0) lower_turns(b, l);
     else lower_slices(b, l);
 }
 
-const LowerRow lower_chain = {.kernels = kernels, .kernel = kernel};
+const LowerRow lower_chain = {.kernel = kernel};

@@ -26,14 +26,9 @@ static void add_sums(FormBuilder *b, Lowered *l) {
     form_close(b);
 }
 
-static int kernels(const Problem *p, const RProg *r) {
-    (void)p;
-    return r->split > 1 ? 2 : 1;
-}
-
 static void kernel(FormBuilder *b, Lowered *l, int number) {
     if (number == 0) lower_main(b, l);
     else add_sums(b, l);
 }
 
-const LowerRow lower_column = {.kernels = kernels, .kernel = kernel};
+const LowerRow lower_column = {.kernel = kernel};

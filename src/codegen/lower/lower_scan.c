@@ -49,14 +49,9 @@ static void add_sums(FormBuilder *b, Lowered *l) {
     form_add(b, NODE_STORE, STORE_LEAVE);
 }
 
-static int kernels(const Problem *p, const RProg *r) {
-    (void)p;
-    return r->split > 1 ? 2 : 1;
-}
-
 static void kernel(FormBuilder *b, Lowered *l, int number) {
     if (l->r->split > 1 && number == 0) add_sums(b, l);
     else lower_main(b, l);
 }
 
-const LowerRow lower_scan = {.kernels = kernels, .kernel = kernel};
+const LowerRow lower_scan = {.kernel = kernel};

@@ -1,7 +1,5 @@
 /* The prelude: asynchronous copies.  */
-#include "codegen/prelude/prelude.h"
-
-#define FN "__device__ __forceinline__ "
+#include "codegen/prelude/prelude_cuda.h"
 
 const PreludeRow prelude_async[] = {
     /* A tensor map as a parameter, as CUtensorMap of cuda.h; its address is what TMA takes.  */
@@ -38,13 +36,7 @@ const PreludeRow prelude_async[] = {
     CP_ASYNC("8", "ca"),
     CP_ASYNC("4", "ca"),
 #undef CP_ASYNC
-    {"rl_cp_async_commit", 80,
-     FN "void rl_cp_async_commit() {\n"
-        "    asm volatile(\"cp.async.commit_group;\" ::: \"memory\");\n"
-        "}\n"},
-    {"rl_cp_async_wait", 80,
-     "template <int N> " FN "void rl_cp_async_wait() {\n"
-     "    asm volatile(\"cp.async.wait_group %0;\" :: \"n\"(N) : \"memory\");\n"
-     "}\n"},
+    DO("rl_cp_async_commit", 80, "cp.async.commit_group"),
+    DO_N("rl_cp_async_wait", 80, "cp.async.wait_group"),
 };
 const int prelude_async_rows = sizeof prelude_async / sizeof *prelude_async;

@@ -1,50 +1,34 @@
-#include "codegen/prelude/prelude.h"
+#include "codegen/prelude/prelude_cuda.h"
 
 /* Rows of the prelude for rings of stages: barriers in shared memory, copies of boxes by tensor
  * maps, and what stands around products of warpgroups.  */
 
-#define FN "__device__ __forceinline__ "
-
 /* A box of a tensor to shared memory, at coordinates x; the barrier counts its bytes.  To all
  * blocks of `mask`: to the same place of each, and its barrier counts them.  Of a pair: the barrier
- * may be the other block's.  */
-#define BOX(rank, to, since, more, list, op, inputs, last)                                         \
+ * may be the other block's.  Pixels: channels from x0 on, at base pixels from the other coordinates
+ * on, moved by offsets d, which stand behind the barrier.  */
+#define BOX(name, form, rank, to, since, more, list, op, inputs, last)                             \
     {                                                                                              \
-        "rl_tile_" rank to, since,                                                                 \
-            FN "void rl_tile_" rank to "(unsigned to, const rl_map *map, unsigned bar, " more list \
+        "rl_" name rank to, since,                                                                 \
+            FN "void rl_" name rank to "(unsigned to, const rl_map *map, unsigned bar, " more list \
                ") {\n"                                                                             \
-               "    asm volatile(\"cp.async.bulk.tensor." rank "d.shared::cluster.global.tile"     \
+               "    asm volatile(\"cp.async.bulk.tensor." rank "d.shared::cluster.global." form    \
                ".mbarrier::complete_tx::bytes" op "\"\n"                                           \
                "                 \" [%0], [%1, {" inputs ", \"r\"(bar)" last " : \"memory\");\n"   \
                "}\n"                                                                               \
     }
+#define BOXES(name, form, rank, list, at, mask, inputs, shorts)                                    \
+    BOX(name, form, rank, "", 90, "", list, "",                                                    \
+        at ";\"\n                 :: " inputs, shorts),                                            \
+        BOX(name, form, rank, "_pair", 100, "", list, ".cta_group::2",                             \
+            at ";\"\n                 :: " inputs, shorts),                                        \
+        BOX(name, form, rank, "_all", 90, "int mask, ", list, ".multicast::cluster",               \
+            at ", " mask ";\"\n                 :: " inputs, shorts ", \"h\"((short)mask)")
 #define TILE(rank, list, numbers, at, mask, inputs)                                                \
-    BOX(rank, "", 90, "", list, "", numbers "}], [" at "];\"\n                 :: " inputs, ""),   \
-        BOX(rank, "_pair", 100, "", list, ".cta_group::2",                                         \
-            numbers "}], [" at "];\"\n                 :: " inputs, ""),                           \
-        BOX(rank, "_all", 90, "int mask, ", list, ".multicast::cluster",                           \
-            numbers "}], [" at "], " mask ";\"\n                 :: " inputs,                      \
-            ", \"h\"((short)mask)")
-/* A column of pixels: channels from x0 on, at base pixels from the other coordinates on, moved by
- * offsets d.  */
-#define PIXELS_OF(rank, to, since, more, list, op, inputs, last)                                   \
-    {                                                                                              \
-        "rl_pixels_" rank to, since,                                                               \
-            FN "void rl_pixels_" rank to "(unsigned to, const rl_map *map, unsigned bar, " more    \
-               list ") {\n"                                                                        \
-               "    asm volatile(\"cp.async.bulk.tensor." rank "d.shared::cluster.global.im2col"   \
-               ".mbarrier::complete_tx::bytes" op "\"\n"                                           \
-               "                 \" [%0], [%1, {" inputs ", \"r\"(bar)" last " : \"memory\");\n"   \
-               "}\n"                                                                               \
-    }
+    BOXES("tile_", "tile", rank, list, numbers "}], [" at "]", mask, inputs, "")
 #define PIXELS(rank, list, numbers, at, offsets, mask, inputs, shorts)                             \
-    PIXELS_OF(rank, "", 90, "", list, "",                                                          \
-              numbers "}], [" at "], {" offsets "};\"\n                 :: " inputs, shorts),      \
-        PIXELS_OF(rank, "_pair", 100, "", list, ".cta_group::2",                                   \
-              numbers "}], [" at "], {" offsets "};\"\n                 :: " inputs, shorts),      \
-        PIXELS_OF(rank, "_all", 90, "int mask, ", list, ".multicast::cluster",                     \
-                  numbers "}], [" at "], {" offsets "}, " mask                                     \
-                          ";\"\n                 :: " inputs, shorts ", \"h\"((short)mask)")
+    BOXES("pixels_", "im2col", rank, list, numbers "}], [" at "], {" offsets "}", mask, inputs,    \
+          shorts)
 #define PUT(rank, list, numbers, inputs)                                                           \
     {                                                                                              \
         "rl_box_put_" rank, 90,                                                                    \
@@ -73,25 +57,14 @@
 const PreludeRow prelude_hopper[] = {
     /* Barriers of shared memory.  What threads write there is made known to copies and products
      * that read it by themselves, barriers that they count on too.  */
-    {"rl_barrier_init", 80,
-     FN "void rl_barrier_init(unsigned bar, int count) {\n"
-        "    asm volatile(\"mbarrier.init.shared::cta.b64 [%0], %1;\"\n"
-        "                 :: \"r\"(bar), \"r\"(count) : \"memory\");\n"
-        "}\n"},
-    {"rl_fence_proxy", 90,
-     FN "void rl_fence_proxy() {\n"
-        "    asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"
-        "}\n"},
-    {"rl_barrier_expect", 90,
-     FN "void rl_barrier_expect(unsigned bar, int bytes) {\n"
-        "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\"\n"
-        "                 :: \"r\"(bar), \"r\"(bytes) : \"memory\");\n"
-        "}\n"},
-    {"rl_barrier_arrive", 80,
-     FN "void rl_barrier_arrive(unsigned bar) {\n"
-        "    asm volatile(\"mbarrier.arrive.shared::cta.b64 _, [%0];\"\n"
-        "                 :: \"r\"(bar) : \"memory\");\n"
-        "}\n"},
+    DO_WITH("rl_barrier_init", 80, "unsigned bar, int count",
+            "mbarrier.init.shared::cta.b64 [%0], %1", "\"r\"(bar), \"r\"(count)"),
+    DO("rl_fence_proxy", 90, "fence.proxy.async.shared::cta"),
+    DO_WITH("rl_barrier_expect", 90, "unsigned bar, int bytes",
+            "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1",
+            "\"r\"(bar), \"r\"(bytes)"),
+    DO_WITH("rl_barrier_arrive", 80, "unsigned bar", "mbarrier.arrive.shared::cta.b64 _, [%0]",
+            "\"r\"(bar)"),
     /* The same barrier of block `rank` of the cluster.  What it tells of are reads that are over,
      * no writes: a release for the cluster would be a fence for the whole device.  */
     {"rl_barrier_arrive_at", 90,
@@ -107,11 +80,9 @@ const PreludeRow prelude_hopper[] = {
         "    asm(\"mapa.shared::cluster.u32 %0, %1, 0;\" : \"=r\"(at) : \"r\"(bar));\n"
         "    return at;\n"
         "}\n"},
-    {"rl_barrier_expect_at", 90,
-     FN "void rl_barrier_expect_at(unsigned bar, int bytes) {\n"
-        "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cluster.b64 _, [%0], %1;\"\n"
-        "                 :: \"r\"(bar), \"r\"(bytes) : \"memory\");\n"
-        "}\n"},
+    DO_WITH("rl_barrier_expect_at", 90, "unsigned bar, int bytes",
+            "mbarrier.arrive.expect_tx.shared::cluster.b64 _, [%0], %1",
+            "\"r\"(bar), \"r\"(bytes)"),
     {"rl_cluster_rank", 90,
      FN "int rl_cluster_rank() {\n"
         "    int rank;\n"
@@ -168,14 +139,8 @@ const PreludeRow prelude_hopper[] = {
      "}\n"},
     /* Until the kernel launched before has ended, and what it wrote is there; the next one may be
      * launched when all blocks have said so; a pointer of which nothing is known before.  */
-    {"rl_previous_wait", 90,
-     FN "void rl_previous_wait() {\n"
-        "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
-        "}\n"},
-    {"rl_next_may_begin", 90,
-     FN "void rl_next_may_begin() {\n"
-        "    asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\");\n"
-        "}\n"},
+    DO("rl_previous_wait", 90, "griddepcontrol.wait"),
+    DO("rl_next_may_begin", 90, "griddepcontrol.launch_dependents"),
     {"rl_behind", 0,
      "template <typename T> " FN "T *rl_behind(T *p) {\n"
      "    asm volatile(\"\" : \"+l\"(p) :: \"memory\");\n"
@@ -198,14 +163,8 @@ const PreludeRow prelude_hopper[] = {
     PUT("3", X3, "%2, %3, %4", R3),
     PUT("4", X4, "%2, %3, %4, %5", R4),
     PUT("5", X5, "%2, %3, %4, %5, %6", R5),
-    {"rl_bulk_commit", 90,
-     FN "void rl_bulk_commit() {\n"
-        "    asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\");\n"
-        "}\n"},
-    {"rl_bulk_wait", 90,
-     "template <int N> " FN "void rl_bulk_wait() {\n"
-     "    asm volatile(\"cp.async.bulk.wait_group.read %0;\" :: \"n\"(N) : \"memory\");\n"
-     "}\n"},
+    DO("rl_bulk_commit", 90, "cp.async.bulk.commit_group"),
+    DO_N("rl_bulk_wait", 90, "cp.async.bulk.wait_group.read"),
 
     /* Four bytes in one register.  */
     {"rl_bytes", 0,
@@ -224,18 +183,9 @@ const PreludeRow prelude_hopper[] = {
      "template <int LEADING> " FN "unsigned rl_wgmma_tile(unsigned at) {\n"
      "    return LEADING >> 4 << 16 | at >> 4;\n"
      "}\n"},
-    {"rl_wgmma_begin", 90,
-     FN "void rl_wgmma_begin() {\n"
-        "    asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"
-        "}\n"},
-    {"rl_wgmma_commit", 90,
-     FN "void rl_wgmma_commit() {\n"
-        "    asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n"
-        "}\n"},
-    {"rl_wgmma_wait", 90,
-     "template <int N> " FN "void rl_wgmma_wait() {\n"
-     "    asm volatile(\"wgmma.wait_group.sync.aligned %0;\" :: \"n\"(N) : \"memory\");\n"
-     "}\n"},
+    DO("rl_wgmma_begin", 90, "wgmma.fence.sync.aligned"),
+    DO("rl_wgmma_commit", 90, "wgmma.commit_group.sync.aligned"),
+    DO_N("rl_wgmma_wait", 90, "wgmma.wait_group.sync.aligned"),
     /* No use of the sums is moved before what stands here.  */
     {"rl_wgmma_settle", 90,
      "template <int N> " FN "void rl_wgmma_settle(float (&d)[N]) {\n"

@@ -1,11 +1,9 @@
-#include "codegen/prelude/prelude.h"
+#include "codegen/prelude/prelude_cuda.h"
 #include "rtile/fragment.h"
 #include <string.h>
 
 /* Rows of the prelude for matrix units.  All are volatile: the whole warp takes part, so that no
  * compiler may move them into a branch.  */
-
-#define FN "__device__ __forceinline__ "
 
 #define LDMATRIX(name, kind, registers, at, outputs)                                               \
     {                                                                                              \

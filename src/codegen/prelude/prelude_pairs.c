@@ -1,10 +1,8 @@
-#include "codegen/prelude/prelude.h"
+#include "codegen/prelude/prelude_cuda.h"
 
 /* Rows of the prelude for vectors of narrow reals.  On their way to memory values wait as f32 and
  * are rounded, two by one instruction where there is one; results are those of rounding each.
  * Elements of one byte become those of two, four at once.  */
-
-#define FN "__device__ __forceinline__ "
 
 /* Two values as one word, the first in the low half.  */
 #define PAIR(type)                                                                                 \

@@ -4,9 +4,10 @@
  * i32, ties to even; what stands before a loop.  Of OpenCL C where PRELUDE_OPENCL is defined.  */
 #ifndef ROLLER_CODEGEN_PRELUDE_PRELUDE_SHARED_H
 #define ROLLER_CODEGEN_PRELUDE_PRELUDE_SHARED_H
-#include "codegen/prelude/prelude.h"
+#include "codegen/prelude/prelude_cuda.h"
 
 #ifdef PRELUDE_OPENCL
+#undef FN
 #define FN "static inline "
 #define U8 "uchar"
 #define U16 "ushort"
@@ -25,7 +26,6 @@
 #define ROUNDED "convert_int_sat_rte"
 #define NOT_UNROLLED ""
 #else
-#define FN "__device__ __forceinline__ "
 #define U8 "unsigned char"
 #define U16 "unsigned short"
 #define U32 "unsigned"

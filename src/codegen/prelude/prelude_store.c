@@ -1,11 +1,9 @@
-#include "codegen/prelude/prelude.h"
+#include "codegen/prelude/prelude_cuda.h"
 
 /* Stores of vectors of elements, one access each.  Those to a known space are instructions in the
  * text: a compiler that is given hundreds of plain stores spends half of its time on how they might
  * overlap each other and on which of them to join.  Places in shared memory are a base and an
  * index, whose sum is made in 32 bits: there constants find their way into the instruction.  */
-
-#define FN "__device__ __forceinline__ "
 
 /* Registers of elements, and one instruction for n of them.  */
 #define X1(c) "\"" c "\"(x[0])"

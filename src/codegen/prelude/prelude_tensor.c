@@ -1,9 +1,7 @@
 /* Tensor Memory: products whose results lie there, which one thread issues, and what loads them
  * (PTX ISA, "TensorCore 5th Generation Family Instructions").  */
-#include "codegen/prelude/prelude.h"
+#include "codegen/prelude/prelude_cuda.h"
 #include <string.h>
-
-#define FN "__device__ __forceinline__ "
 
 enum { ROWS = 128, MOST_BLOCKS = 2, K_BYTES = 32 };
 enum { TURNED_A = 15, TURNED_B = 16, BYTE_A = 29, BYTE_B = 4 };
@@ -238,14 +236,8 @@ const PreludeRow prelude_tensor[] = {
     COMMIT_TO("at", "1"),
     COMMIT_TO("pair", "2"),
     /* Around what synchronises threads that use Tensor Memory.  */
-    {"rl_tcgen05_before", 100,
-     FN "void rl_tcgen05_before() {\n"
-        "    asm volatile(\"tcgen05.fence::before_thread_sync;\" ::: \"memory\");\n"
-        "}\n"},
-    {"rl_tcgen05_after", 100,
-     FN "void rl_tcgen05_after() {\n"
-        "    asm volatile(\"tcgen05.fence::after_thread_sync;\" ::: \"memory\");\n"
-        "}\n"},
+    DO("rl_tcgen05_before", 100, "tcgen05.fence::before_thread_sync"),
+    DO("rl_tcgen05_after", 100, "tcgen05.fence::after_thread_sync"),
     /* Scales of four rows, 32 apart, of a lane to its 16 bytes of shared memory.  */
     {"rl_tcgen05_put_scales", 100,
      FN "void rl_tcgen05_put_scales(unsigned to, unsigned a, unsigned b, unsigned c,\n"
@@ -266,10 +258,7 @@ const PreludeRow prelude_tensor[] = {
         "                 :: \"r\"(at + 0x100000), \"r\"(a[2]), \"r\"(a[3]), \"r\"(a[6]),\n"
         "                    \"r\"(a[7]) : \"memory\");\n"
         "}\n"},
-    {"rl_tcgen05_stored", 100,
-     FN "void rl_tcgen05_stored() {\n"
-        "    asm volatile(\"tcgen05.wait::st.sync.aligned;\" ::: \"memory\");\n"
-        "}\n"},
+    DO("rl_tcgen05_stored", 100, "tcgen05.wait::st.sync.aligned"),
     {PRELUDE_TENSOR, 0, NULL},
     {PRELUDE_TENSOR_LOAD, 0, NULL},
     {PRELUDE_TENSOR_SCALE, 0, NULL},

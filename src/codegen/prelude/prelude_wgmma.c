@@ -1,9 +1,7 @@
 /* Products of warpgroups, which read shared memory by descriptors: d = a * b, + d where it adds;
  * where it does not, d is not read.  */
-#include "codegen/prelude/prelude.h"
+#include "codegen/prelude/prelude_cuda.h"
 #include <string.h>
-
-#define FN "__device__ __forceinline__ "
 
 /* rl_wgmma_m64nNkK_TYPE_ACC, _made where operand a is in registers.  */
 static bool read(const char *name, size_t len, ComputeUnit *u, bool *made) {
