@@ -41,6 +41,12 @@ typedef struct {
 
 /* ---- rows ---- */
 
+static bool is_decided(const TeDecisions *d) {
+    for (int i = 0; i < d->n; i++)
+        if (d->taken[i]) return true;
+    return false;
+}
+
 static bool predict(Arena *a, const Device *dev, const MeasuredRow *r, Prediction *out) {
     Diag d = diag_new(a);
     Buf text = buf_new(a);
@@ -79,10 +85,10 @@ static bool predict(Arena *a, const Device *dev, const MeasuredRow *r, Predictio
     out->plan = buf_str(&summary);
     out->has_tile = measured_tile(r, &tile);
     if (!out->has_tile) return true;
-    /* The library's kernel is one, whatever our first plan packs before it.  */
+    /* The library's kernel is one product, whatever our first plan packs before it or writes out.  */
     TeDecisions none = {0};
     PlanRequest asked = {te, dev, &o};
-    if (set.n_group > 1 && fusion_open(a, &d, &asked, &none, &set)) return true;
+    if (is_decided(set.normal->decisions) && fusion_open(a, &d, &asked, &none, &set)) return true;
     if (measured_library(a, dev, &set, &tile, &out->tile, &out->worst, &out->why))
         out->library = out->tile.us;
     return true;
