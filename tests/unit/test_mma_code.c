@@ -222,7 +222,7 @@ static void test_code(void **state) {
         assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
         for (int i = 0; i < PROBLEMS; i++) {
             if (only && !strstr(problem[i].name, only)) continue;
-            if (!has_unit(dev, problem[i].text) || !effort_drawn(i + v, 2)) continue;
+            if (!has_unit(dev, problem[i].text) || !effort_drawn(i + v, 5)) continue;
             ArenaMark mark = arena_mark(a);
             KernelCase c;
             const char *wrong = kernel_open(&c, a, dev, problem[i].text, NULL);

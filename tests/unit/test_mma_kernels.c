@@ -432,7 +432,7 @@ static void all_special(Run *run, bool all) {
         for (int f = 0; f < FAMILIES; f++) {
             ArenaMark mark = arena_mark(run->a);
             const char *name = arena_printf(run->a, "%s, %s", special[i].name, family[f].name);
-            if (all || effort_drawn(at++, 9)) one(run, special[i].unit, f, name, special[i].text);
+            if (all || effort_drawn(at++, 29)) one(run, special[i].unit, f, name, special[i].text);
             arena_reset(run->a, mark);
         }
     }
@@ -519,7 +519,7 @@ static void test_kernels(void **state) {
         for (int s = 0; s < SHAPES && unit[u].a; s++) {
             for (int l = 0; l < (unit[u].bytes ? 1 : LAYOUTS); l++) {
                 for (int f = 0; f < FAMILIES; f++) {
-                    if (all || effort_drawn(at++, 19)) one_matrix(&run, u, s, l, f);
+                    if (all || effort_drawn(at++, 61)) one_matrix(&run, u, s, l, f);
                 }
             }
         }
