@@ -65,7 +65,7 @@ static int prove_operator(Arena *a, const Device *dev, const Operator *o, TeDtyp
 }
 
 static void operators_by_form(void **state) {
-    enum { SHARE = 40 };
+    enum { SHARE = 97 };
     const char *only = getenv("OPERATOR");
     const Device *dev = fixture_device(*state, "pocl");
     int failed = 0, proved = 0;
@@ -235,7 +235,7 @@ static TeDefines defines(Arena *a, const char *text) {
 }
 
 static void the_examples(void **state) {
-    enum { SHARE = 3 };
+    enum { SHARE = 6 };
     const Device *dev = fixture_device(*state, "pocl");
     int failed = 0, proved = 0;
     need_platform(*state);
@@ -260,7 +260,7 @@ static void the_examples(void **state) {
 /* ---- random programs ---- */
 
 static void random_programs(void **state) {
-    enum { PROGRAMS = 16, MANY = 400 };
+    enum { PROGRAMS = 6, MANY = 400 };
     const char *asked = getenv("COUNT");
     int count = asked && *asked ? atoi(asked) : effort_long() ? MANY : PROGRAMS;
     const Device *dev = fixture_device(*state, "pocl");

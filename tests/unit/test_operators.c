@@ -188,7 +188,7 @@ static void test_kinds(void **state) {
 /* Cells of the table; without LONG of every operator FEW types, and one in SAMPLE of their forms to
  * be run.  */
 static int list_cells(Cell *cell) {
-    enum { FEW = 3, SAMPLE = 2 };
+    enum { FEW = 2, SAMPLE = 5 };
     bool all = effort_long();
     const char *only = getenv("OPERATOR");
     if (only && !*only) only = NULL;
@@ -203,7 +203,7 @@ static int list_cells(Cell *cell) {
             Cell *c = &cell[n++];
             *c = (Cell){.o = o, .type = (TeDtype)t, .want = operator_forms(o, (TeDtype)t)};
             for (int form = 0; form < FORM_COUNT; form++) {
-                if (c->want >> form & 1 && (forms++ % SAMPLE == 0 || all || only))
+                if (c->want >> form & 1 && (effort_drawn(forms++, SAMPLE) || only))
                     c->run |= 1u << form;
             }
         }

@@ -84,7 +84,7 @@ static Status measure(int i, const How *how, Device **out) {
 static void constants(void **state) {
     int i = *(int *)*state;
     Device *got;
-    if (!effort_drawn(i, 2)) skip();
+    if (!effort_drawn(i, GPUS)) skip();
     must(measure(i, &(How){.rows = LOOP_MEMORY_ROWS, .quick = !slow}, &got));
     assert_string_equal(got->mode, slow ? "full" : "quick");
     assert_string_equal(got->date, "2026-01-01");

@@ -255,7 +255,7 @@ static void one_matrix(Run *run, int u, int s, int l, int f) {
 
 static void test_kernels(void **state) {
     (void)state;
-    enum { DRAWN = 79 };
+    enum { DRAWN = 199 };
     Run run = open_run();
     Arena *a = run.a;
     bool all = effort_long() || run.only;
@@ -584,7 +584,7 @@ static void test_mutants(void **state) {
         if (effort_drawn(of, CHANGED)) assert_false(is_right_caught(&run, of));
     for (int i = 0; i < MUTANTS; i++) {
         ArenaMark mark = arena_mark(a);
-        if (effort_drawn(i, 9) && !is_mutant_caught(&run, i))
+        if (effort_drawn(i, 23) && !is_mutant_caught(&run, i))
             fail_msg("nobody notices '%s' as '%s'\n", mutant[i].piece, mutant[i].other);
         arena_reset(a, mark);
     }
