@@ -118,6 +118,7 @@ typedef enum {
     X(clusters_resident, "clusters", "cluster_size", "1",    "1")                                  \
     X(barrier,           "barrier",  "threads",      "1",    "clk")                                \
     X(warps,             "rate",     "warps",        "1",    "FLOP/clk/SM|op/clk/SM")              \
+    X(columns,           "rate",     "n",            "1",    "FLOP/clk/SM|op/clk/SM")              \
     X(clock,             "clock",    "busy",         "us",   "MHz")
 
 /* Kinds of the members below and their types in C.  FLAG is a JSON bool, RANGE a number or
@@ -190,7 +191,9 @@ typedef enum {
     X(FIGURE, latency,   "clk",                   1,    1e5,  0,                                   \
       "until a dependent instruction can start")                                                   \
     X(CURVE,  warps,     "",                      0,    0,    0,                                   \
-      "rate over resident warps per SM")
+      "rate over resident warps per SM")                                                           \
+    X(CURVE,  columns,   "",                      0,    0,    0,                                   \
+      "rate over n of one instruction, where operands limit narrow ones")
 
 /* A mover: one row per way to move data between two places.
  *    kind    name             unit        min   max    req  text */

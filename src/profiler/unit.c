@@ -59,7 +59,7 @@ static int many_of(const UnitKernel *k) {
 /* FLOP of one instruction of its scope, or results where the unit does not multiply.  */
 static double operations(const ComputeUnit *u) {
     double lanes = u->scope == SCOPE_THREAD ? 32 : 1;
-    double per_result = u->b == HAL_NO_DTYPE ? 1 : 2.0 * u->k.to;
+    double per_result = u->b == HAL_NO_DTYPE ? 1 : 2.0 * u->k.to * te_dtype_values(u->a);
     return lanes * u->m.to * u->n.to * per_result;
 }
 
@@ -84,9 +84,12 @@ static Status launch_of(Run *r, bool latency, int warps, int64_t blocks, BenchLa
     const char *source = latency ? r->k->latency_source : r->k->rate_source;
     const char *const *macros = latency ? r->k->latency_macros : r->k->rate_macros;
     int64_t smem = r->k->smem + r->k->smem_per_part * ((warps + 3) / 4);
-    *l = (BenchLaunch){.launch = {.grid = {blocks, 1, 1}, .block = {32 * warps, 1, 1},
-                                  .dynamic_smem = smem},
+    int cluster = r->k->cluster > 1 ? r->k->cluster : 1;
+    if (blocks < cluster) blocks = cluster;
+    *l = (BenchLaunch){.launch = {.grid = {blocks / cluster * cluster, 1, 1},
+                                  .block = {32 * warps, 1, 1}, .dynamic_smem = smem},
                        .param = {&r->in, &r->out, &r->clocks, &r->n, &r->never}};
+    for (int i = 0; i < 3 && cluster > 1; i++) l->launch.cluster[i] = i ? 1 : cluster;
     Status s = bench_kernel(r->b, source, "unit", macros, &l->kernel);
     return s || smem == 0 ? s : cuda_kernel_smem(&l->kernel, bench_diag(r->b), smem);
 }
@@ -173,6 +176,25 @@ static Status measure_rate(Run *r, ComputeUnit *u, double *us_most) {
     return ST_OK;
 }
 
+static Status measure_columns(Run *r, ComputeUnit *u) {
+    int n = r->k->n_narrower;
+    double x[MOST_POINTS], hz;
+    Sample y[MOST_POINTS], us;
+    for (int i = 0; i < n; i++) {
+        Run own = *r;
+        own.k = &r->k->narrower[i];
+        own.operations *= (double)own.k->columns / u->n.to;
+        Status s = rate_point(&own, r->most_warps, FEW, many_of(r->k), &us, &hz);
+        if (s) return s;
+        x[i] = own.k->columns;
+        y[i] = sample_over(work(&own, r->most_warps, hz), &us);
+    }
+    x[n] = u->n.to;
+    y[n] = (Sample){u->rate.value, u->rate.spread, u->rate.samples, u->rate.noisy};
+    bench_member_curve(r->b, &u->columns, "columns", u->rate.unit, &(BenchPoints){x, y, n + 1});
+    return ST_OK;
+}
+
 static Status measure_latency(Run *r, ComputeUnit *u) {
     BenchLaunch l;
     Sample clk;
@@ -252,30 +274,33 @@ static bool leads(const Device *dev, const ComputeUnit *u) {
     return true;
 }
 
-typedef enum { RATE, LATENCY, SUSTAINED, CLOCK, KINDS } Kind;
+typedef enum { RATE, LATENCY, COLUMNS, SUSTAINED, CLOCK, KINDS } Kind;
 
 static Status measure(Run *r, Device *dev, Kind kind, double *us, ComputeUnit *u) {
     Status s = r->in ? ST_OK : prepare(r);
     if (!s) s = fit(r);
-    if (!s && kind >= SUSTAINED && *us <= 0)
+    if (!s && kind >= COLUMNS && *us <= 0)
         s = diag_error(bench_diag(r->b), ST_CUDA, NULL, DIAG_NOWHERE, "the rate is not known");
     if (s) return s;
     switch (kind) {
     case RATE: return measure_rate(r, u, us);
     case LATENCY: return measure_latency(r, u);
+    case COLUMNS: return measure_columns(r, u);
     case CLOCK: return measure_clock(r, dev, *us, u);
     default: return measure_sustained(r, dev, *us, u);
     }
 }
 
 static Status measure_all(Bench *b, Device *dev, ComputeUnit *u, const UnitKernel *k) {
-    static const char *const name[] = {"rate", "latency", "sustained", "clock over busy"};
+    static const char *const name[] = {"rate", "latency", "rate over n", "sustained",
+                                       "clock over busy"};
     Run r = {.b = b, .k = k, .never = 0x7fedcba9, .operations = operations(u) * k->copies,
              .most_warps = k->most_warps};
     double us = 0;
     Status s = ST_OK;
     for (Kind kind = RATE; kind < KINDS && !s; kind++) {
         bool wanted = kind == RATE || (kind == LATENCY ? has_latency(b, k) : !bench_quick(b));
+        if (kind == COLUMNS && k->n_narrower == 0) wanted = false;
         if (kind >= SUSTAINED && !leads(dev, u)) wanted = false;
         if (kind == CLOCK && (bench_simulated(b) || u->b == HAL_NO_DTYPE)) wanted = false;
         const char *whose = kind >= SUSTAINED && *u->family ? u->family : u->name;
@@ -287,12 +312,16 @@ static Status measure_all(Bench *b, Device *dev, ComputeUnit *u, const UnitKerne
 
 Status unit_measure(Bench *b, Device *dev, ComputeUnit *const *unit, const UnitKernel *k,
                     int n) {
-    BenchSource *source = ARENA_ARRAY(bench_arena(b), BenchSource, 2 * n + 1);
-    int sources = 0;
+    int sources = 0, most = 1;
+    for (int i = 0; i < n; i++) most += 2 + k[i].n_narrower;
+    BenchSource *source = ARENA_ARRAY(bench_arena(b), BenchSource, most);
     for (int i = 0; i < n; i++) {
         source[sources++] = (BenchSource){k[i].rate_source, k[i].rate_macros};
         if (has_latency(b, &k[i]))
             source[sources++] = (BenchSource){k[i].latency_source, k[i].latency_macros};
+        for (int w = 0; w < k[i].n_narrower && !bench_quick(b); w++)
+            source[sources++] = (BenchSource){k[i].narrower[w].rate_source,
+                                              k[i].narrower[w].rate_macros};
     }
     Status s = bench_compile(b, source, sources);
     for (int i = 0; i < n && !s; i++) s = measure_all(b, dev, unit[i], &k[i]);

@@ -12,7 +12,7 @@
 #define ROLLER_PROFILER_UNIT_H
 #include "profiler/bench.h"
 
-typedef struct {
+typedef struct UnitKernel {
     const char *rate_source, *latency_source;
     const char *const *rate_macros, *const *latency_macros;    /* NULL-terminated, or NULL */
     int rate_steps, latency_steps;        /* instructions of one warp (warpgroup) per iteration */
@@ -20,15 +20,19 @@ typedef struct {
     const Figure *latency_less;           /* clk of what else each of the latter waits for */
     int warps;                            /* that execute one instruction together: 1 or 4 */
     int most_warps;                       /* of a block; the curve ends there */
+    int cluster;                          /* blocks that execute it together; 0: one */
     int64_t smem, smem_per_part;          /* dynamic: of a block, and for each 4 of its warps */
+    int columns;                          /* of the result of one instruction; 0: the row's n */
+    const struct UnitKernel *narrower;    /* the same with fewer, in ascending order */
+    int n_narrower;
 } UnitKernel;
 
 /* Text that opens every kernel of a unit: bits() of a result, begin and end of the timed part.  */
 extern const char unit_prelude[];
 
-/* Of each unit, by its kernel: replaces rate, latency, the curve over warps and, in a full profile,
- * by the first unit of a family its share under load and, where it multiplies, the clock over the
- * time for which it is busy.  */
+/* Of each unit, by its kernel: replaces rate, latency and the curve over warps; in a full profile
+ * also that over n and, by the first unit of a family, its share under load and, where it
+ * multiplies, the clock over the time for which it is busy.  */
 Status unit_measure(Bench *b, Device *dev, ComputeUnit *const *unit, const UnitKernel *k,
                     int n);
 #endif

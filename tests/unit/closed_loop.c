@@ -30,6 +30,9 @@ const LoopGpu loop_gpu[LOOP_GPUS] = {
     {"h200", "NVIDIA H4", 4, 4, 5, 1600, 1410,
      2.7e10, 2.4e10, 2.2e10, 410, 131072, 98304, 128, 2.6e11, 1.3e11, 60, 250, 32, 4, 29,
      2900, 1500, 1700, 470, 0.71, 77, 241, 51, 6, 233},
+    {"b200", "NVIDIA B4", 4, 4, 4, 1500, 1350,
+     2.5e10, 2.3e10, 2.1e10, 430, 131072, 98304, 128, 2.5e11, 1.2e11, 58, 260, 32, 4, 28,
+     2700, 1600, 1800, 450, 0.73, 71, 237, 47, 5, 227},
 };
 static const double tolerance = 0.05;
 
@@ -120,6 +123,20 @@ static void smem(Arena *a, const LoopGpu *g, MemoryLevel *m) {
            {16, r / 16}, {32, r / 32});
 }
 
+/* The rate over the columns of one instruction of tcgen05: the unit's, or what shared memory gives
+ * of the operands, 32 bytes of k for each row of a block.  */
+static void columns(Arena *a, const LoopGpu *g, ComputeUnit *u) {
+    static const int n[] = {64, 128, 256};
+    double r[3];
+    for (int i = 0; i < 3; i++) {
+        double clk = 2.0 * 128 * n[i] * u->k.to * te_dtype_values(u->a) / u->rate.value;
+        double rows = 128 + n[i] / (u->blocks > 1 ? 2 : 1);
+        r[i] = u->rate.value * fmin(1, clk * g->banks * g->width / (32 * rows));
+    }
+    u->columns = (Curve){.of = "rate", .x = "n", .x_unit = "1", .unit = u->rate.unit};
+    POINTS(a, &u->columns, {64, r[0]}, {128, r[1]}, {256, r[2]});
+}
+
 /* Rates off by a factor of their own, and below what can be issued; latencies longer than a warp
  * keeps the unit busy, and so long that the few instructions around a product in shared memory do
  * not count; fewer warps than there are schedulers have less than their share.  */
@@ -128,13 +145,18 @@ static void units(Arena *a, const LoopGpu *g, Device *d) {
     for (int i = 0; i < d->n_unit; i++) {
         ComputeUnit *u = &d->unit[i];
         bool group = u->scope == SCOPE_WARPGROUP;
-        double per_result = u->b == HAL_NO_DTYPE ? 1 : 2.0 * u->k.to;
+        double per_result = u->b == HAL_NO_DTYPE ? 1 : 2.0 * u->k.to * te_dtype_values(u->a);
         double all = (u->scope == SCOPE_THREAD ? 32 : 1) * u->m.to * u->n.to * per_result;
         double r = fmin(u->rate.value * (g->scale + 0.03 * (i % 5)), 0.9 * g->issue * all);
         double busy = all * (group ? 1 : parts) / r;
         set(&u->rate, r);
-        set(&u->latency, floor(1.3 * busy) + (group ? 200 : 5) + i % 4);
+        set(&u->latency, floor(1.3 * busy) + (u->tmem ? 500 : group ? 200 : 5) + i % 4);
         u->latency.unit = "clk";
+        hal_own_family(a, d, u);
+        if (u->tmem) {
+            columns(a, g, u);
+            continue;
+        }
         u->warps = (Curve){.of = "rate", .x = "warps", .x_unit = "1", .unit = u->rate.unit};
         if (group) POINTS(a, &u->warps, {4, .55 * r}, {8, r});
         else POINTS(a, &u->warps, {1, .2 * r}, {4, .5 * r}, {8, .75 * r}, {16, r});
@@ -188,6 +210,17 @@ static void clusters(const LoopGpu *g, Device *d) {
     c->n = n;
 }
 
+/* One of eight: their products are long.  Those that are narrow
+ * throughout are not measured.  */
+static void few_tensor_units(Device *d) {
+    int n = 0, drawn = (int)(effort_seed() % 8);
+    for (int i = 0; i < d->n_unit; i++) {
+        const ComputeUnit *u = &d->unit[i];
+        if (!u->tmem || (u->n.to > 128 && (effort_long() || i % 8 == drawn))) d->unit[n++] = *u;
+    }
+    d->n_unit = n;
+}
+
 Device *loop_device(Arena *a, Diag *d, int i, bool with_units) {
     enum { ROOMY = 16 };
     const LoopGpu *g = &loop_gpu[i];
@@ -203,6 +236,7 @@ Device *loop_device(Arena *a, Diag *d, int i, bool with_units) {
     dram(a, g, &dev->memory[LEVEL_DRAM]);
     l2(a, g, with_units ? ROOMY : 1, &dev->memory[LEVEL_L2]);
     smem(a, g, &dev->memory[LEVEL_SMEM]);
+    few_tensor_units(dev);
     units(a, g, dev);
     if (with_units) movers(g, dev);
     overheads(g, dev);
@@ -218,6 +252,7 @@ Device *loop_base(Arena *a, Diag *d, const Device *want) {
     for (int k = 0; k < base->n_unit; k++)
         if (hal_unit(want, base->unit[k].name)) base->unit[n++] = base->unit[k];
     base->n_unit = n;
+    for (int k = 0; k < n; k++) hal_own_family(a, base, &base->unit[k]);
     n = 0;
     for (int k = 0; k < base->n_mover; k++)
         if (hal_mover(want, base->mover[k].name)) base->mover[n++] = base->mover[k];
@@ -335,6 +370,10 @@ void loop_open(Arena *a, Diag *d, Device *const *gpu, int n, Cuda **out) {
     X("wgmma.*.rate",                "wgmma", "")                                                  \
     X("wgmma.*.latency",             "wgmma", "")                                                  \
     X("wgmma.*.rate over warps",     "wgmma", "")                                                  \
+    X("tcgen05.*.rate",              "tcgen05", "")                                                \
+    X("tcgen05.*.latency",           "tcgen05", "")                                                \
+    X("tcgen05.*.rate over n",       "tcgen05", "")                                                \
+    X("*.rate over n",               UNUSED,  "what operands from shared memory limit")            \
     X("mma.*.rate",                  "mma",   "")                                                  \
     X("mma.*.latency",               "mma",   "")                                                  \
     X("mma.*.rate over warps",       "mma",   "")                                                  \

@@ -9,8 +9,8 @@
 #include "profiler/profiler.h"
 
 /* The second is the odd one: 7 SMs of 2 parts, an L2 port of 48 bytes per clock, 16 banks of 8.
- * The last one is there for what only sm_90 has.  */
-enum { LOOP_AMPERE, LOOP_ODD, LOOP_ADA, LOOP_HOPPER, LOOP_GPUS };
+ * The last two are there for what only sm_90 and sm_100 have.  */
+enum { LOOP_AMPERE, LOOP_ODD, LOOP_ADA, LOOP_HOPPER, LOOP_BLACKWELL, LOOP_GPUS };
 typedef struct {
     const char *base, *gpu;
     double sms, parts, issue, mhz, sustained;
@@ -26,7 +26,7 @@ extern const LoopGpu loop_gpu[LOOP_GPUS];
 /* What is measured together: the rows of memory and launches want an L2 that is soon full, those of
  * units and movers one that holds all they touch.  Every row is in one of the two.  */
 #define LOOP_MEMORY_ROWS "clock,launch,latency,dram,granularity,l2,smem"
-#define LOOP_UNIT_ROWS   "clock,issue,simt,mma,wgmma,movers,tma,barriers,atomics,clusters"
+#define LOOP_UNIT_ROWS   "clock,issue,simt,mma,wgmma,tcgen05,movers,tma,barriers,atomics,clusters"
 
 /* GPU `i` for either; ends the test on failure.  */
 Device *loop_device(Arena *a, Diag *d, int i, bool units);

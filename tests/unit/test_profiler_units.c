@@ -50,12 +50,13 @@ static void nothing_is_left_out(void **state) {
 }
 
 int main(void) {
-    static int gpu[] = {LOOP_AMPERE, LOOP_ODD, LOOP_ADA, LOOP_HOPPER};
+    static int gpu[] = {LOOP_AMPERE, LOOP_ODD, LOOP_ADA, LOOP_HOPPER, LOOP_BLACKWELL};
     const struct CMUnitTest tests[] = {
         {"an sm_80 of 5 SMs", constants, NULL, NULL, &gpu[0]},
         {"an sm_90a of 7 SMs, 48-byte ports, 16 banks", constants, NULL, NULL, &gpu[1]},
         {"an sm_89 of 4 SMs", constants, NULL, NULL, &gpu[2]},
         {"an sm_90a of 4 SMs", constants, NULL, NULL, &gpu[3]},
+        {"an sm_100a of 4 SMs", constants, NULL, NULL, &gpu[4]},
         cmocka_unit_test(nothing_is_left_out),
     };
     return cmocka_run_group_tests(tests, setup, tear_down);

@@ -48,7 +48,7 @@ struct TmemWork {
     TmemWork *next;
     SimLane by;
     void (*run)(TmemWork *k, SimBlock *b);
-    uint32_t issued;
+    uint32_t issued, ready;   /* ready: of commits, when it is told (timing.h) */
     /* Products and copies: addresses in Tensor Memory; chunks of 16 bytes of shared memory.  */
     TmemProduct product;
     bool accumulate, a_in_tmem;

@@ -1,5 +1,6 @@
 /* tcgen05.mma.  */
 #include "sim/async/tmem.h"
+#include "sim/timing/timing.h"
 
 #include <string.h>
 
@@ -203,6 +204,15 @@ static bool read_operands(TmemWork *k, const ProductInst *x) {
     return !why;
 }
 
+/* The unit has 128 rows, or the 64 of each block of a pair whose columns lie in two halves.  */
+static void take_time(const TmemWork *k) {
+    const TmemProduct *p = &k->product;
+    double rows = tmem_rows(p, false) + (k->a_in_tmem ? 0 : tmem_rows(p, true));
+    sim_timer_product(k->by.w, &(SimProduct){SCOPE_WARPGROUP, p->blocks, tmem_folds(p) ? 64 : 128,
+                                             p->n, p->k, p->scales, p->a, p->d},
+                      rows * tmem_row_bytes(p));
+}
+
 static void exec_product(SimWarp *w, const SimInst *i, uint32_t active) {
     const ProductInst *x = i->extra;
     SIM_EACH(l, active) {
@@ -220,6 +230,7 @@ static void exec_product(SimWarp *w, const SimInst *i, uint32_t active) {
         const TmemProduct *p = &k->product;
         w->block->count.flops +=
             (uint64_t)(2 * p->blocks) * (uint64_t)p->m * (uint64_t)p->n * (uint64_t)p->k;
+        take_time(k);
         tmem_issue(k);
     }
 }

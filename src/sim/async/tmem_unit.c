@@ -1,6 +1,7 @@
 /* tcgen05.commit, and what copies and products have in common.  */
 #include "sim/async/async_target.h"
 #include "sim/async/tmem.h"
+#include "sim/timing/timing.h"
 
 /* ---- operands ---- */
 
@@ -57,6 +58,7 @@ static void arrive(TmemWork *k, SimBlock *own) {
         }
         AsyncMbar *m = async_mbar_valid(k->by, b, k->mbar);
         if (!m) return;
+        sim_timer_tell(k->ready, sim_clock_time(c, m->collect));
         /* Copies that had landed before what the unit has done.  */
         sim_release_copies(c, m->collect);
         sim_release_reads(c, m->collect, entry, 1u << k->by.lane, k->issued);
@@ -80,6 +82,7 @@ static void exec_commit(SimWarp *w, const SimInst *i, uint32_t active) {
             if (!async_mbar(by, to, k->mbar)) return;
         }
         k->run = arrive;
+        k->ready = sim_timer_committed(w);
         tmem_issue(k);
     }
 }

@@ -70,49 +70,6 @@ static int pipe_of(const SimInst *i) {
     return i->pipe < SIM_PIPE_COUNT ? i->pipe : SIM_PIPE_ALU;
 }
 
-static TeDtype element_of(PtxType t) {
-    switch (t) {
-    case PTX_F16: return TE_F16;
-    case PTX_BF16: return TE_BF16;
-    case PTX_TF32:
-    case PTX_F32: return TE_F32;
-    case PTX_F64: return TE_F64;
-    case PTX_E4M3: return TE_F8E4M3;
-    case PTX_E5M2: return TE_F8E5M2;
-    case PTX_E3M2: return TE_F6E3M2;
-    case PTX_E2M3: return TE_F6E2M3;
-    case PTX_E2M1: return TE_F4E2M1;
-    case PTX_S8: return TE_I8;
-    case PTX_U8: return TE_U8;
-    default: return TE_I32;
-    }
-}
-
-static bool fits(SizeRange r, int v) {
-    return v >= r.from && v <= r.to && (v - r.from) % r.step == 0;
-}
-
-typedef struct {
-    UnitScope scope;
-    int m, n, k;
-    PtxType a, acc;
-} Product;
-
-/* The unit of a matrix product; one of the same types if the shape is not in the profile.  */
-static int matrix_unit(const Device *dev, const Product *p) {
-    int same_types = -1;
-    for (int u = 0; u < dev->n_unit; u++) {
-        const ComputeUnit *x = &dev->unit[u];
-        if (x->scope != p->scope || x->a != element_of(p->a) || x->acc != element_of(p->acc) ||
-            x->tf32 != (p->a == PTX_TF32) || x->b == HAL_NO_DTYPE) {
-            continue;
-        }
-        if (fits(x->m, p->m) && fits(x->n, p->n) && fits(x->k, p->k)) return u;
-        same_types = u;
-    }
-    return same_types;
-}
-
 static double latency_of(const Costs *c, const ComputeUnit *u, double own) {
     const ComputeUnit *ffma = hal_unit(c->dev, "ffma");
     double plain = ffma ? figure(&ffma->latency, 4) : 4;
@@ -136,25 +93,27 @@ static void use_pipe(const Costs *c, SimCost *x, int pipe, double ops) {
     x->latency = x->issue;
 }
 
-/* wmma becomes products of warps, which no unit describes; how long tcgen05 takes is not known, and
- * said so (SimReport.untimed).  */
+/* wmma becomes products of warps, which no unit describes.  What tcgen05.mma multiplies shows when
+ * it is executed (timing/product.c); how long tcgen05.cp takes is not known, and said so
+ * (SimReport.untimed).  */
 static void product(const Costs *c, SimCost *x, const SimInst *i) {
-    Product p;
+    SimProduct p;
     double ops = 2.0 * LANES * i->flops / 2;
     bool known = true;
     if (i->ptx->op == OP_MMA) {
         const SimMma *s = i->extra;
-        p = (Product){SCOPE_WARP, s->m, s->n, s->k, s->a, s->d};
+        p = (SimProduct){SCOPE_WARP, 1, s->m, s->n, s->k, s->scales, s->a, s->d};
     } else if (i->ptx->op == OP_WGMMA) {
         const WgmmaInst *s = i->extra;
-        p = (Product){SCOPE_WARPGROUP, 64, s->shape.n, s->shape.k, s->shape.a, s->shape.d};
+        p = (SimProduct){SCOPE_WARPGROUP, 1, 64, s->shape.n, s->shape.k, 0, s->shape.a,
+                         s->shape.d};
         x->kind = COST_WGMMA;
     } else if (i->ptx->op == OP_TC_MMA || i->ptx->op == OP_TC_CP) {
         return;
     } else {
         known = false;
     }
-    int u = known ? matrix_unit(c->dev, &p) : -1;
+    int u = known ? sim_product_unit(c->dev, &p) : -1;
     if (u >= 0) use_unit(c, x, u, ops);
     else use_pipe(c, x, SIM_PIPE_TENSOR, ops / 1024);
 }

@@ -205,7 +205,7 @@ static void properties(SimKernel *out) {
         bool leaves = sim_multiplies(&out->code[n]) || p->op == OP_BULK ||
                       p->op == OP_BULK_REDUCE || p->op == OP_TMA || p->op == OP_TMA_REDUCE;
         if (leaves) out->partial_sync = out->reads_later = true;
-        if (p->op == OP_TC_MMA || p->op == OP_TC_CP) out->untimed = p;
+        if (p->op == OP_TC_CP) out->untimed = p;
         bool shared = ptx_has(&p->mods, MOD_SHARED) || ptx_has(&p->mods, MOD_SHARED_CTA) ||
                       ptx_has(&p->mods, MOD_SHARED_CLUSTER);
         bool atomic = p->op == OP_ATOM || p->op == OP_RED || p->op == OP_BULK_REDUCE ||

@@ -127,6 +127,8 @@ typedef struct SimBlockTime {
     bool far;                 /* the running instruction went past L1 */
     bool missed;              /* the running instruction touched a line that L2 does not hold */
     bool same;                /* the running atomic has all its lanes on one address */
+    uint32_t tensor_free, tensor_told;    /* when tcgen05's unit takes the next product, and when a
+                               * commit would tell of the last one */
 } SimBlockTime;
 
 enum { SIM_FLIGHTS = 32, SIM_WGMMA_GROUPS = 8 };
@@ -167,6 +169,21 @@ void sim_timer_done(SimWarp *w, const SimInst *i, const SimCost *x, uint32_t act
 void sim_timer_fence(const SimWarp *w);
 /* When an asynchronous copy of `bytes` bytes that the running instruction issues is there.  */
 uint32_t sim_timer_copy(SimWarp *w, const SimInst *i, uint64_t bytes, bool from_global);
+/* A matrix product; m: rows of the unit, of one of `blocks`.  */
+typedef struct {
+    UnitScope scope;
+    int blocks, m, n, k;
+    int scales;               /* of a row; 0: none */
+    PtxType a, acc;
+} SimProduct;
+/* The unit of a profile that works it out, one of the same types if the shape is not in it; -1:
+ * none does.  */
+int sim_product_unit(const Device *dev, const SimProduct *p);
+/* tcgen05's unit takes products one after another: each lasts as the unit's rate has it, or as long
+ * as shared memory gives the operands' bytes of a block.  Who waits for a commit knows of the last
+ * one by what the unit's latency is longer than its widest product.  */
+void sim_timer_product(SimWarp *w, const SimProduct *p, double bytes);
+uint32_t sim_timer_committed(const SimWarp *w);
 /* What is there at `ready` is told to a vector clock (sim_clock_time), or to the waiting warp.  */
 static inline void sim_timer_tell(uint32_t ready, uint32_t *now) {
     if (*now < ready) *now = ready;
