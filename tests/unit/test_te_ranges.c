@@ -1,9 +1,11 @@
 /* links: te */
-/* What is said of real expressions by their form, against what IEEE 754 makes of them: random trees
- * over zeros of both signs, infinities, NaN, subnormals and the largest numbers, products fused
- * with sums or not.  */
+/* What is said of expressions by their form, against what they are.  Of reals what IEEE 754 makes of
+ * them: random trees over zeros of both signs, infinities, NaN, subnormals and the largest numbers,
+ * products fused with sums or not.  Of integers all values of their indices, and data up to the
+ * ends of its type.  */
 #include "base/hash.h"
 #include "te/tree/tree.h"
+#include "te_adverse.h"
 #include "te_fixture.h"
 
 #include <float.h>
@@ -149,7 +151,63 @@ static void trees_stay_in_their_ranges(void **state) {
     assert_true(unsigned_zero > TREES / 10 && no_nan > TREES / 50);
 }
 
+/* ---- integers ---- */
+
+enum { INTEGER_TREES = 2000 };
+
+static void integer(Gen *g, int depth) {
+    static const char *const leaf[] = {"i", "j", "i", "j", "0", "1", "3", "7", "(-2)", "100",
+                                       "T[i]", "B[j]", "M"};
+    static const char *const inner[] = {
+        "($ + $)", "($ - $)", "($ * $)", "($ / $)", "($ % $)", "(-$)", "abs($)", "min($, $, $)",
+        "max($, $)", "($ & $)", "($ | $)", "($ ^ $)", "($ << 3)", "($ >> 2)", "(i < j ? $ : $)",
+        "i32($)", "i8($)", "($ / 4)", "($ % 5)", "($ & 15)", "i32(f32($) * 0.3)"};
+    enum { LEAVES = sizeof leaf / sizeof *leaf, INNER = sizeof inner / sizeof *inner };
+    bool is_leaf = depth == 0 || rng_below(&g->rng, 6) == 0;
+    const char *text = is_leaf ? leaf[rng_below(&g->rng, LEAVES)] : inner[rng_below(&g->rng, INNER)];
+    for (; *text; text++) {
+        if (*text == '$') integer(g, depth - 1);
+        else buf_putc(&g->out, *text);
+    }
+}
+
+/* All elements of the output; an undecided one may be any of several.  */
+static void check_integers(Arena *a, const Te *te, Interval r, uint64_t seed) {
+    enum { ROWS = 5, COLUMNS = 6 };
+    Diag d = diag_new(a);
+    TeEval *eval;
+    TeValue v[COLUMNS];
+    assert_int_equal(te_eval_create(a, &d, te, adverse_inputs(a, te, seed), &eval), ST_OK);
+    for (int64_t i = 0; i < ROWS; i++) {
+        assert_int_equal(te_eval_row(eval, te->n_in, (const int64_t[]){i, 0}, COLUMNS, v), ST_OK);
+        for (int j = 0; j < COLUMNS; j++)
+            if (!v[j].undecided && (v[j].i < r.lo || v[j].i > r.hi))
+                fail_msg("%lld is not in %lld..%lld\n%s", (long long)v[j].i, (long long)r.lo,
+                         (long long)r.hi, te->text);
+    }
+}
+
+static void integers_stay_in_their_ranges(void **state) {
+    int bounded = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= INTEGER_TREES; seed++) {
+        Arena *a = arena_create(NULL);
+        Gen g = {buf_new(a), {seed}};
+        buf_puts(&g.out, "param M = 9; op f(T: i32[5], B: i8[6]) -> Y: i64[5,6] {"
+                         " Y[i,j] = (T[i] + B[j] + M) * 0 + i64(");
+        integer(&g, DEPTH);
+        buf_puts(&g.out, "); }");
+        const Te *te = fixture_te(a, buf_str(&g.out));
+        Interval r = te_range(te, &te->stmt[0], te->stmt[0].rhs->args[1], NULL);
+        check_integers(a, te, r, seed);
+        bounded += r.lo > INT32_MIN && r.hi < INT32_MAX;
+        arena_destroy(a);
+    }
+    assert_true(bounded > INTEGER_TREES / 4);             /* it says something */
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(trees_stay_in_their_ranges)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(trees_stay_in_their_ranges),
+                                       cmocka_unit_test(integers_stay_in_their_ranges)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
