@@ -163,8 +163,8 @@ static void integer(Gen *g, int depth) {
         "max($, $)", "($ & $)", "($ | $)", "($ ^ $)", "($ << 3)", "($ >> 2)", "(i < j ? $ : $)",
         "i32($)", "i8($)", "($ / 4)", "($ % 5)", "($ & 15)", "i32(f32($) * 0.3)"};
     enum { LEAVES = sizeof leaf / sizeof *leaf, INNER = sizeof inner / sizeof *inner };
-    bool is_leaf = depth == 0 || rng_below(&g->rng, 6) == 0;
-    const char *text = is_leaf ? leaf[rng_below(&g->rng, LEAVES)] : inner[rng_below(&g->rng, INNER)];
+    const char *text = inner[rng_below(&g->rng, INNER)];
+    if (depth == 0 || rng_below(&g->rng, 6) == 0) text = leaf[rng_below(&g->rng, LEAVES)];
     for (; *text; text++) {
         if (*text == '$') integer(g, depth - 1);
         else buf_putc(&g->out, *text);
