@@ -48,17 +48,26 @@ int sim_product_unit(const Device *dev, const SimProduct *p) {
 
 /* ---- tcgen05 ---- */
 
+/* One of other types if there is none of these: all take 32 bytes of k at once, and as long.  */
+static int tensor_unit(const Device *dev, const SimProduct *p) {
+    int unit = sim_product_unit(dev, p);
+    for (int u = 0; u < dev->n_unit && unit < 0; u++)
+        if (dev->unit[u].tmem) unit = u;
+    return unit;
+}
+
 static double flops(double m, double n, double k) { return 2 * m * n * k; }
 
 void sim_timer_product(SimWarp *w, const SimProduct *p, double bytes) {
     SimTimer *t = w->timer;
     const Device *dev = w->block->cluster->run->dev;
-    int unit = t ? sim_product_unit(dev, p) : -1;
+    int unit = t ? tensor_unit(dev, p) : -1;
     if (unit < 0) return;
     const ComputeUnit *u = &dev->unit[unit];
     const Figure *smem = &dev->memory[LEVEL_SMEM].per_sm_max;
-    double ops = flops(p->m, p->n, p->k), clk = ops / u->rate.value;
-    double widest = flops(u->m.to, u->n.to, u->k.to * te_dtype_values(u->a)) / u->rate.value;
+    int k = u->k.to * te_dtype_values(u->a);
+    double ops = flops(p->m, p->n, k), clk = ops / u->rate.value;
+    double widest = flops(u->m.to, u->n.to, k) / u->rate.value;
     if (hal_has(smem)) clk = fmax(clk, bytes / smem->value);
     uint32_t *end = &t->block->tensor_free;
     uint32_t begin = *end > t->start ? *end : t->start;
