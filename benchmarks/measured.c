@@ -85,7 +85,7 @@ static bool predict(Arena *a, const Device *dev, const MeasuredRow *r, Predictio
     out->plan = buf_str(&summary);
     out->has_tile = measured_tile(r, &tile);
     if (!out->has_tile) return true;
-    /* The library's kernel is one product, whatever our first plan packs before it or writes out.  */
+    /* The library's kernel is one product, whatever our first plan packs or writes out.  */
     TeDecisions none = {0};
     PlanRequest asked = {te, dev, &o};
     if (is_decided(set.normal->decisions) && fusion_open(a, &d, &asked, &none, &set)) return true;

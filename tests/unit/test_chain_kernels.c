@@ -1,6 +1,6 @@
 /* links: sim */
-/* Chains of two products on the simulator against te_eval: a drawn part of them, or those whose name
- * has CHAIN_CASE; LONG=1 takes all.  CHAIN_SHOW=1 prints sources.  */
+/* Chains of two products on the simulator against te_eval: a drawn part of them, or those whose
+ * name has CHAIN_CASE; LONG=1 takes all.  CHAIN_SHOW=1 prints sources.  */
 #include "base/hash.h"
 #include "base/numeric.h"
 #include "effort.h"

@@ -1,7 +1,8 @@
 /* links: sim */
 /* Chains whose sizes are known at run time: the program that the model ranks first, and drawn ones,
  * at sizes of 1, odd ones, those beside their tiles and the largest, on the simulator against
- * te_eval.  A third of the ops, or those whose name has CHAIN_CASE; LONG=1 takes all and draws more.  */
+ * te_eval.  A third of the ops, or those whose name has CHAIN_CASE; LONG=1 takes all and draws
+ * more.  */
 #include "base/hash.h"
 #include "effort.h"
 #include "kernel_fixture.h"

@@ -1,8 +1,8 @@
 /* The model's traffic against the simulator's counters: equal for aligned tiles.
  *
  * The model derives its counts from the plan in closed form; the simulator counts what the compiled
- * PTX does, lane by lane.  Neither knows the other.  SEED draws a third of the programs; LONG=1 takes
- * all.  */
+ * PTX does, lane by lane.  Neither knows the other.  SEED draws a third of the programs; LONG=1
+ * takes all.  */
 #include "case_run.h"
 #include "driver/check/run.h"
 #include "effort.h"
@@ -263,7 +263,8 @@ static void counts_equal_predictions(void **state) {
     int n = 0, compared = 0, wrong = 0, split = 0;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (int i = 0; i < shapes[s].picks; i++)
-            if (effort_drawn(i + (int)s, 3)) job[n++] = (Job){.shape = &shapes[s], .seed = (uint64_t)i};
+            if (effort_drawn(i + (int)s, 3))
+                job[n++] = (Job){.shape = &shapes[s], .seed = (uint64_t)i};
     assert_true(workers_for(0, n, run_job, job));
     for (int i = 0; i < n; i++) {
         compared += job[i].compared;

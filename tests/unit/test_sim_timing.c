@@ -35,8 +35,9 @@ static Curve *curve(Arena *a, const char *what, const char *x, int n, const doub
 static void unit(int k, const char *name, UnitScope scope, int m, int n, int kk, TeDtype a,
                  TeDtype acc, bool product, double rate, double latency) {
     units[k] = (ComputeUnit){.name = name, .family = name, .scope = scope, .m = {m, m, 1},
-                             .n = {n, n, 1}, .k = {kk, kk, 1}, .a = a, .b = product ? a : HAL_NO_DTYPE,
-                             .acc = acc, .rate = of(rate), .latency = of(latency)};
+                             .n = {n, n, 1}, .k = {kk, kk, 1}, .a = a,
+                             .b = product ? a : HAL_NO_DTYPE, .acc = acc, .rate = of(rate),
+                             .latency = of(latency)};
     if (latency <= 0) units[k].latency = (Figure){0};
     if (k >= r.dev.n_unit) r.dev.n_unit = k + 1;
 }

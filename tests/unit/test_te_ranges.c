@@ -1,8 +1,8 @@
 /* links: te */
-/* What is said of expressions by their form, against what they are.  Of reals what IEEE 754 makes of
- * them: random trees over zeros of both signs, infinities, NaN, subnormals and the largest numbers,
- * products fused with sums or not.  Of integers all values of their indices, and data up to the
- * ends of its type.  */
+/* What is said of expressions by their form, against what they are.  Of reals what IEEE 754 makes
+ * of them: random trees over zeros of both signs, infinities, NaN, subnormals and the largest
+ * numbers, products fused with sums or not.  Of integers all values of their indices, and data up
+ * to the ends of its type.  */
 #include "base/hash.h"
 #include "te/tree/tree.h"
 #include "te_adverse.h"
@@ -164,7 +164,8 @@ static void integer(Gen *g, int depth) {
         "i32($)", "i8($)", "($ / 4)", "($ % 5)", "($ & 15)", "i32(f32($) * 0.3)"};
     enum { LEAVES = sizeof leaf / sizeof *leaf, INNER = sizeof inner / sizeof *inner };
     const char *text = inner[rng_below(&g->rng, INNER)];
-    if (depth == 0 || rng_below(&g->rng, 6) == 0) text = leaf[rng_below(&g->rng, LEAVES)];
+    if (depth == 0 || rng_below(&g->rng, 6) == 0)
+        text = leaf[rng_below(&g->rng, LEAVES)];
     for (; *text; text++) {
         if (*text == '$') integer(g, depth - 1);
         else buf_putc(&g->out, *text);
