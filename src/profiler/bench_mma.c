@@ -46,7 +46,7 @@ static const char source[] =
     "    for (int i = 0; i < n; i++) {\n"
     "        #pragma unroll\n"
     "        for (int s = 0; s < STEPS; s++) {\n"
-    "            PRODUCT(d[s % CHAINS], a[s % 2], b[s % CHAINS / 2]);\n"
+    "            PRODUCT(d[s % CHAINS], a[s % 2], b[s % CHAINS / 2] SCALED);\n"
     "            CHANGE(a[s % 2][0]);\n"
     "        }\n"
     "    }\n"
@@ -73,7 +73,7 @@ static int chains_of(const ComputeUnit *u) {
 }
 
 static UnitKernel kernel(Bench *b, const ComputeUnit *u) {
-    enum { STEPS = 32, ONE_CHAIN = 16, MACROS = 9 };
+    enum { STEPS = 32, ONE_CHAIN = 16, MACROS = 10 };
     Arena *a = bench_arena(b);
     const char *name = prelude_mma_name(a, u, fragment_has_orders(u) ? "_along_along" : "");
     int chains = chains_of(u), steps = bench_simulated(b) ? CHAINS : STEPS;
@@ -88,11 +88,13 @@ static UnitKernel kernel(Bench *b, const ComputeUnit *u) {
     rate[5] = emulated(u) ? "CHANGE(x) asm volatile(\"add.u32 %0, %0, 0x10001;\" : \"+r\"(x))"
                           : "CHANGE(x) (void)0";
     rate[6] = arena_printf(a, "PRODUCT %s", name);
-    for (int i = 0; i <= 6; i++) latency[i] = rate[i];
-    rate[7] = arena_printf(a, "CHAINS %d", chains);
-    latency[7] = "CHAINS 1";
-    rate[8] = arena_printf(a, "STEPS %d", steps);
-    latency[8] = arena_printf(a, "STEPS %d", alone);
+    rate[7] = u->scale_k == 0 ? "SCALED" : arena_printf(a, "SCALED , %s, %s, 0, 0, 0",
+                                                        unit_ones(u), unit_ones(u));
+    for (int i = 0; i <= 7; i++) latency[i] = rate[i];
+    rate[8] = arena_printf(a, "CHAINS %d", chains);
+    latency[8] = "CHAINS 1";
+    rate[9] = arena_printf(a, "STEPS %d", steps);
+    latency[9] = arena_printf(a, "STEPS %d", alone);
     const char *text = arena_printf(a, "%s%s%s", unit_prelude, definition(a, name), source);
     return (UnitKernel){.rate_source = text, .latency_source = text, .rate_macros = rate,
                         .latency_macros = latency, .rate_steps = steps,

@@ -86,7 +86,7 @@ static const char *names(Arena *a, const ComputeUnit *u, int n) {
         return buf_str(&t);
     }
     const char *copy = arena_printf(a, "rl_tcgen05_copy_scales%s", pair ? "_pair" : "");
-    buf_printf(&t, "#define ONES 0x%s\n", u->scale == TE_F8UE8M0 ? "7f7f7f7f" : "38383838");
+    buf_printf(&t, "#define ONES %s\n", unit_ones(u));
     buf_printf(&t, "#define COPY %s(d + A_SCALES, scales); %s(d + B_SCALES, scales); "
                "%s(d + B_SCALES + 4, scales)\n", copy, copy, copy);
     buf_puts(&t, "#define SCALED , d + A_SCALES, d + B_SCALES, 0\n");

@@ -48,6 +48,10 @@ const char unit_prelude[] =
     "        clocks[1] += ns_end - ns;                               \\\n"
     "    }\n";
 
+const char *unit_ones(const ComputeUnit *u) {
+    return u->scale == TE_F8UE8M0 ? "0x7f7f7f7f" : "0x38383838";
+}
+
 enum { OPERAND_BYTES = 1 << 16, MOST_POINTS = 8, FEW = 4, MANY = 32 };
 
 /* Iterations of the longer launch; those of a warpgroup are long.  */

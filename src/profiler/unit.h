@@ -30,6 +30,9 @@ typedef struct UnitKernel {
 /* Text that opens every kernel of a unit: bits() of a result, begin and end of the timed part.  */
 extern const char unit_prelude[];
 
+/* Four scales of 1, of the unit's type.  */
+const char *unit_ones(const ComputeUnit *u);
+
 /* Of each unit, by its kernel: replaces rate, latency and the curve over warps; in a full profile
  * also that over n and, by the first unit of a family, its share under load and, where it
  * multiplies, the clock over the time for which it is busy.  */
