@@ -5,7 +5,9 @@
  * k-major, in the 128-byte swizzle; scales are all 1.  One thread issues: an iteration starts from
  * zero sums, walks over the tiles several times and commits once to one of two barriers, on which
  * it waits in the next iteration but one: the unit never runs dry.  For the latency each product is
- * committed and waited for, which is what a kernel sees.  The functions are those of kernels.  */
+ * committed and waited for, which is what a kernel sees.  The functions are those of kernels.  The
+ * thread is the one that elect.sync names: of any other choice compilers do not see that it is one,
+ * and make a loop over threads of each product.  */
 #include "codegen/prelude/prelude.h"
 #include "profiler/unit.h"
 
@@ -18,6 +20,12 @@ static const char source[] =
     "       A_SCALES = 256, B_SCALES = 260 };\n"
     "__device__ __forceinline__ unsigned tile(unsigned at) {\n"
     "    return (at >> 4 & 0x3fff) | 1u << 16;\n"
+    "}\n"
+    "__device__ __forceinline__ bool elected() {\n"
+    "    int is;\n"
+    "    asm volatile(\"{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 %0, 1, 0, p; }\"\n"
+    "                 : \"=r\"(is));\n"
+    "    return is;\n"
     "}\n"
     "__device__ __forceinline__ void meet() {\n"
     "    rl_tcgen05_before();\n"
@@ -46,7 +54,7 @@ static const char source[] =
     "    meet();\n"
     "    const unsigned d = rl_tcgen05_find(at);\n"
     "    BEGIN\n"
-    "    if (threadIdx.x == 0 && rl_cluster_rank() == 0) {\n"
+    "    if (threadIdx.x < 32 && rl_cluster_rank() == 0 && elected()) {\n"
     "        COPY;\n"
     "        #pragma unroll 1\n"
     "        for (int i = 0; i < n; i++) {\n"
@@ -64,6 +72,7 @@ static const char source[] =
     "        for (int i = n < 2 ? 0 : n - 2; i < n && !ALONE; i++)\n"
     "            rl_barrier_wait(bar + i % 2 * 8, i / 2 & 1);\n"
     "    }\n"
+    "    __syncwarp();\n"
     "    END\n"
     "    meet();\n"
     "    if (threadIdx.x < 32) FREE<512>(d);\n"
