@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Points at which programs are planned and priced: so many, and more for each further class.  */
-enum { PLANNED = 32, PLANNED_MORE = 8, PRICED = 960, PRICED_MORE = 960, CLASSES = 4 };
+enum { PLANNED = 48, PLANNED_MORE = 8, PRICED = 960, PRICED_MORE = 960, CLASSES = 4 };
 
 /* Sizes that move together; one that does so with no other is a class of its own.  */
 typedef struct {

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAVES = 200, FEWEST = 3 };
+/* Parts of all points at most; points of a part: fewer say little of the sizes between them.  */
+enum { LEAVES = 200, FEWEST = 6 };
 static const double never = 1e6;          /* the cost of a program that is not right */
 static const double least_gain = 0.2;     /* of a choice: of weighed losses, summed over points */
 static const double least_parting = 0.05; /* of impurity */
