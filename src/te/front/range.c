@@ -306,6 +306,18 @@ static void plain_check(Op *op, int stmt) {
     }
 }
 
+/* What a subscript lets the range of index i end at: what its axis has, as many times as the index
+ * is divided by.  NULL: it says nothing, as a rest does.  */
+static const char *extent_said(Op *op, const Subscript *u, int i) {
+    const TeExpr *by = u->sub->n_args == 2 ? u->sub->args[1] : NULL;
+    if (!(u->uses >> i & 1) || !extent_known(op, u) || u->sub->kind == TE_MOD) return NULL;
+    const TeExtent *e = extent_at(op, u);
+    const char *text = e->written ? expr_text(op->f, NULL, e->written) : extent_text(op->f, e);
+    if (u->sub->kind != TE_DIV || by->kind != TE_INT) return text;
+    bool one = !e->written || e->written->n_args == 0;
+    return arena_printf(op->f->arena, one ? "%s*%" PRId64 : "(%s)*%" PRId64, text, by->v.i);
+}
+
 /* Rule 6.  */
 static bool ask_for_where(Op *op, int stmt) {
     StmtInfo *info = &op->stmt[stmt];
@@ -314,10 +326,8 @@ static bool ask_for_where(Op *op, int stmt) {
         if (info->by[i] != BY_NOTHING) continue;
         const char *extent = NULL;
         for (int k = info->n_sub - 1; k >= 0; k--) {
-            const Subscript *u = &info->sub[k];
-            if (!(u->uses >> i & 1) || !extent_known(op, u)) continue;
-            const TeExtent *e = extent_at(op, u);
-            extent = e->written ? expr_text(op->f, NULL, e->written) : extent_text(op->f, e);
+            const char *said = extent_said(op, &info->sub[k], i);
+            if (said) extent = said;
         }
         complain(op->f, "range", info->index_pos[i], "cannot infer the range of '%s'",
                  s->index[i].name);
