@@ -55,8 +55,11 @@ static const char *check_products(const Problem *p, const Device *dev, const RPr
 }
 
 /* A value of the row is known to lanes alone, not to those that read results back from shared
- * memory: one map may take the results' place before.  */
-bool chain_passes(const Problem *p) { return p->chain->row_maps <= 1; }
+ * memory: one map may take the results' place before, if nobody else needs them.  */
+bool chain_passes(const Problem *p) {
+    const ChainFacts *f = p->chain;
+    return f->row_maps == 0 || (f->row_maps == 1 && f->sums_end);
+}
 
 /* Turns go on by one stride.  */
 static const char *check_ways(const Problem *p, const RProg *r) {
@@ -65,7 +68,7 @@ static const char *check_ways(const Problem *p, const RProg *r) {
         return "columns of a chain are one digit of its operands";
     if (r->via == VIA_SHARED && !chain_passes(p))
         return "results of a chain pass through shared memory where only the first map behind them "
-               "reads values of their row";
+               "reads values of their row, and nothing else needs them";
     return NULL;
 }
 

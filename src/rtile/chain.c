@@ -173,6 +173,15 @@ static int row_maps(const Te *te, const RowGroup *rows, const KernelGroup *secon
     return n;
 }
 
+/* Does nothing but the first map need the second product's results themselves?  */
+static bool sums_end(const Te *te, const KernelGroup *second, const bool *stored) {
+    bool needed = stored[second->root];
+    for (int i = 1; i < second->n_fused; i++)
+        needed |= access_reads_tensor(te->stmt[second->fused[i]].rhs,
+                                      te->stmt[second->root].tensor);
+    return !needed;
+}
+
 void chain_describe(Arena *a, int align, const bool *stored, Problem *p) {
     ChainFacts *f = ARENA_NEW(a, ChainFacts);
     Contraction second;
@@ -191,6 +200,7 @@ void chain_describe(Arena *a, int align, const bool *stored, Problem *p) {
     p->chain = f;
     p->next = chain_second(a, p, &second, align);
     f->row_maps = row_maps(p->te, f->chain->rows, p->next->group);
+    f->sums_end = sums_end(p->te, p->next->group, stored);
     p->out_vec = p->next->out_vec;
     p->out_run = p->next->out_run;
     p->out_step = p->next->out_step;

@@ -141,6 +141,7 @@ typedef struct {
     const RowGroup *slices;
     int row_maps;             /* maps of the second product's results, up to the last one that reads
                                * a value of the row */
+    bool sums_end;            /* the first of them alone needs these results themselves */
     ChainEnd from[CHAIN_MAX_BOUNDS], to[CHAIN_MAX_BOUNDS];        /* as in Chain.bounds */
 } ChainFacts;
 /* The left index of the second product that runs with a root's index, or with one of its own.  */

@@ -183,11 +183,26 @@ static const Case teams[] = {
     "  q[i,e] = p[i,e] + v[e];\n"                                                                  \
     "  Y[i,e] = max(q[i,e], 0);\n"                                                                 \
     "}\n"
+/* A second map needs the sums, too, or they are stored: none takes their place.  */
+#define ATTENTION_SUMS(out, more)                                                                  \
+    "param B = 2, L = 37, N = 50, D = 32, E = 40;\n"                                               \
+    "op fa(Q: f16[B,L,D], K: f16[B,N,D], V: f16[B,N,E]) -> (" out "O: f16[B,L,E]) {\n"             \
+    "  t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]) * 0.125;\n"                                          \
+    "  m[b,i] = max[j](t[b,i,j]);\n"                                                               \
+    "  z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));\n"                                                 \
+    "  P[b,i,e] = sum[j](f16(exp(t[b,i,j] - m[b,i])) * V[b,j,e]);\n"                               \
+    "  O[b,i,e] = P[b,i,e] / z[b,i];\n" more                                                       \
+    "}\n"
 static const Case passing[] = {
     {"passing attention", "a100", ATTENTION_MAPS(2, 37, 50, 32, 40)},
     {"passing pair on turing", "t4", PAIR_MAPS(67, 104, 43, 24)},
     {"passing groups", "h200", ATTENTION_MAPS(2, 77, 83, 64, 40)},
     {"passing groups pair", "h200", PAIR_MAPS(130, 200, 48, 72)},
+};
+static const Case held[] = {
+    {"held stored", "a100", ATTENTION_SUMS("P: f32[B,L,E], ", "")},
+    {"held for a second map", "h200",
+     ATTENTION_SUMS("R: f16[B,L,E], ", "  R[b,i,e] = O[b,i,e] + P[b,i,e];\n")},
 };
 /* K in steps, of rows that one turn has.  */
 static const Case streams[] = {
@@ -250,6 +265,7 @@ enum {
     GROUPS = sizeof groups / sizeof *groups,
     TEAMS = sizeof teams / sizeof *teams,
     PASSING = sizeof passing / sizeof *passing,
+    HELD = sizeof held / sizeof *held,
     STREAMS = sizeof streams / sizeof *streams,
     REGION_STREAMS = sizeof region_streams / sizeof *region_streams,
     GROUP_STREAMS = sizeof group_streams / sizeof *group_streams,
@@ -290,6 +306,12 @@ static const char *keep_passing(KernelCase *c) {
         if (set->prog[i].via == VIA_SHARED) set->prog[n++] = set->prog[i];
     set->n = n;
     return n > 0 ? NULL : "no results pass through shared memory";
+}
+
+static const char *keep_held(KernelCase *c) {
+    for (int i = 0; i < c->set[0].n; i++)
+        if (c->set[0].prog[i].via == VIA_SHARED) return "a map takes the place of what others need";
+    return NULL;
 }
 
 static const char *keep_teams(KernelCase *c) {
@@ -373,6 +395,7 @@ static void chains_are_right(void **state) {
     (void)state;
     try_all(cases, CASES, NULL, 0);
     try_all(passing, PASSING, keep_passing, 0);
+    try_all(held, HELD, keep_held, 0);
 }
 
 static void chains_of_warpgroups_are_right(void **state) {
