@@ -151,17 +151,20 @@ static void read_memory(Reader *r, const Node *root, Device *dev) {
         read_level(r, &n->child[i], dev);
 }
 
-/* A list of structs of `size` bytes, one per row.  */
+/* A list of structs of `size` bytes, one per row; none where some row is no object.  */
 static void *read_rows(Reader *r, const Node *root, const FieldTable *t, size_t size, int *count) {
     const Node *n = reader_need(r, root, t->name, READER_COPY);
     *count = 0;
     if (!n || !reader_array(r, n, MAX_ROWS))
         return NULL;
     char *rows = arena_calloc(r->arena, (size_t)n->n_child, size);
-    for (int i = 0; i < n->n_child; i++)
-        if (reader_object(r, &n->child[i]))
-            reader_fields(r, &n->child[i], t, NULL, rows + (size_t)i * size);
-    *count = n->n_child;
+    int objects = 0;
+    for (int i = 0; i < n->n_child; i++) {
+        if (!reader_object(r, &n->child[i])) continue;
+        reader_fields(r, &n->child[i], t, NULL, rows + (size_t)i * size);
+        objects++;
+    }
+    if (objects == n->n_child) *count = objects;
     return rows;
 }
 
