@@ -99,10 +99,10 @@ static int read_width(const Te *te, const TeStmt *s, const TeExpr *read, int ind
 int chunk_gathered(const Te *te, const TeStmt *s, const TeExpr *read, const FusedAxis *axis,
                    int align) {
     int index = rtile_chunk_index(s, axis);
-    if (index < 0 || s->index[index].hi.expr) return 1;
+    if (index < 0) return 1;
     for (int vec = RTILE_ACCESS; vec > 1; vec /= 2) {
-        if (s->index[index].hi.value % vec || vec > rtile_widest(&te->tensor[read->v.ref], align))
-            continue;
+        if (te_extent_divisor(&s->index[index].hi) % vec) continue;
+        if (vec > rtile_widest(&te->tensor[read->v.ref], align)) continue;
         if (run_width(te, s, read, index, vec) == vec) return vec;
     }
     return 1;

@@ -101,6 +101,27 @@ static void ragged_vectors(void **state) {
     }
 }
 
+/* Rows that data choose are copied in vectors that all lengths allow.  */
+static void gathered(void **state) {
+    static const char *const text = "param K = %s;\n"
+        "op f(A: f16[50,K], row: i32[24], B: f16[40,K]) -> C: f32[24,40] {\n"
+        "  C[m,n] += (A[row[m],k]%s) * B[n,k]; }";
+    static const struct {
+        const char *k, *other;
+        int vec;
+    } rows[] = {
+        {"96", " else 0", 8}, {"36", " else 0", 4}, {"37", " else 0", 1},
+        {"8..4096 % 8", " else 0", 8}, {"4..4096 % 4", " else 0", 4}, {"1..4096", " else 0", 1},
+        {"96", " else 1", 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Arena *a = *state;
+        Problem p = problem_of(a, arena_printf(a, text, rows[i].k, rows[i].other), 0, 0);
+        vectors(&p.op[0], 1, rows[i].vec);
+        assert_int_equal(p.op[0].gathered, rows[i].vec > 1);
+    }
+}
+
 /* A padded convolution: pixels shift by one, filters are contiguous over c, r, s.  */
 static void convolution(void **state) {
     Problem p = problem_of(*state, "param N = 2, C = 8, H = 14, F = 16, R = 3;\n"
@@ -485,6 +506,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(plain_matmul, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ragged_vectors, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gathered, set_up, tear_down),
         cmocka_unit_test_setup_teardown(convolution, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pointwise, set_up, tear_down),
         cmocka_unit_test_setup_teardown(channels_last, set_up, tear_down),
