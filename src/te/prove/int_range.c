@@ -1,6 +1,5 @@
 /* What an integer expression can be: interval arithmetic, node by node.  */
 #include "te/tree/tree.h"
-#include <math.h>
 
 typedef struct {
     const Te *te;
@@ -29,14 +28,18 @@ static Interval operation(const Ranges *x, const TeExpr *e) {
 static Interval read(const Ranges *x, const TeExpr *e) {
     Interval r = te_type_range(x->te->tensor[e->v.ref].dtype);
     if (x->known && interval_within(x->known[e->v.ref], r)) r = x->known[e->v.ref];
+    if (e->inside == TE_INSIDE_TESTED) r = interval_union(r, (Interval){0, 0});
     return e->other ? interval_union(r, range(x, e->other)) : r;
+}
+
+static int64_t saturated(double x, Interval to) {
+    if (x <= (double)to.lo) return to.lo;
+    return x < (double)to.hi ? (int64_t)x : to.hi;
 }
 
 /* Toward zero, what is beyond the type at its ends, NaN as 0.  */
 static Interval truncated(TeRealRange x, Interval to) {
-    Interval r = to;
-    if (x.lo > (double)to.lo) r.lo = (int64_t)fmin(x.lo, 0x1p62);
-    if (x.hi < (double)to.hi) r.hi = (int64_t)fmax(x.hi, -0x1p62);
+    Interval r = {saturated(x.lo, to), saturated(x.hi, to)};
     return x.nan ? interval_union(r, (Interval){0, 0}) : r;
 }
 
