@@ -265,6 +265,63 @@ static void test_known_proofs(void **state) {
     }
 }
 
+/* Data are reals, limited by what is made of sizes.  */
+static void test_real_proofs(void **state) {
+    (void)state;
+    static const struct {
+        const char *most, *body;
+        bool proved;
+    } table[] = {
+        {"4096", "Y[i] = A[i32(min(max(F[i], 0), f32(M - 1)))];", true},
+        {"4096", "Y[i] = A[i32(min(max(F[i], 0.0), M - 1))];", true},
+        {"4096", "Y[i] = A[i32(floor(min(max(F[i], 0), f32(M) - 1)))];", true},
+        {"4096", "Y[i] = A[i32(max(min(round(F[i] * 2), f32(M - 1)), 0))];", true},
+        {"4096", "Y[i] = A[i32(f32(M - 1) * min(max(F[i], 0), 1))];", true},
+        {"4096", "Y[i] = A[i64(min(max(D[i], 0), f64(M - 1)))];", true},
+        {"4096", "Y[i] = A[M - 1 - i32(min(max(F[i], 0), f32(M - 1)))];", true},
+        {"4096", "Y[i] = A[min(i32(min(max(F[i], 0), f32(M - 1))) + 1, M - 1)];", true},
+        {"4096", "t[i] = min(max(F[i], 0), f32(M - 1)); Y[i] = A[i32(t[i])];", true},
+        {"4096", "t[i] = floor(min(max(F[i], 0), M - 1)); u[i] = i32(t[i]); Y[i] = A[u[i]];", true},
+        {"4096", "Y[i] = A[i32(min(max(F[i], 0), f32(M)))];", false},
+        {"4096", "Y[i] = A[i32(min(F[i], f32(M - 1)))];", false},
+        {"4096", "Y[i] = A[i32(min(max(F[i], 0), f32(M - 1)) + 0.5)];", false},
+        {"4096", "Y[i] = A[i32(max(F[i], f32(M - 1)))];", false},
+        {"4096", "Y[i] = A[M - 1 - i32(max(F[i], f32(M - 1)))];", false},
+        /* NaN becomes 0, which is not M - 1.  */
+        {"4096", "Y[i] = A[i32(min(max(F[i], f32(M - 1)), f32(M - 1))) - M + 1];", false},
+        {"4096", "Y[i] = A[i32(min(max(f32(i), f32(M - 1)), f32(M - 1))) - M + 1];", true},
+        {"4096", "Y[i] = A[i32(min(max(F[i], -f32(M)), -1)) + M];", false},
+        {"4096", "Y[i] = A[i32(min(max(f32(i), -f32(M)), -1)) + M];", true},
+        /* Beyond i8 are its ends.  */
+        {"4096", "Y[i] = A[i8(f32(-200 - i)) + 200];", false},
+        {"4096", "Y[i] = A[200 - i8(f32(200 + i))];", false},
+        {"16777217", "Y[i] = A[i32(min(max(F[i], 0), f32(M - 1)))];", true},
+        {"16777218", "Y[i] = A[i32(min(max(F[i], 0), f32(M - 1)))];", false},
+        {"33554432", "Y[i] = A[i32(min(max(F[i], 0), M - 1))];", false},
+        {"33554432", "Y[i] = A[i32(min(max(D[i], 0), M - 1))];", true},
+        {"33554432", "Y[i] = A[i32(min(max(D[i], 0), f64(f32(M - 1))))];", false},
+        {"33554432", "Y[i] = A[min(max(i32(F[i]), 0), M - 1)];", true},
+        {"2049", "Y[i] = A[i32(min(max(F[i], 0), f16(M - 1)))];", true},
+        {"2050", "Y[i] = A[i32(min(max(F[i], 0), f16(M - 1)))];", false},
+        {"257", "Y[i] = A[i32(bf16(min(max(F[i], 0), f32(M - 1))))];", true},
+        {"258", "Y[i] = A[i32(bf16(min(max(F[i], 0), f32(M - 1))))];", false},
+        {"2049", "t[i] = min(max(F[i], 0), M - 1) @type(f16); Y[i] = A[i32(t[i])];", true},
+        {"2050", "t[i] = min(max(F[i], 0), M - 1) @type(f16); Y[i] = A[i32(t[i])];", false},
+        {"8", "Y[i] = A[i32(f8e4m3(min(max(F[i], 0), f32(M - 1))))];", false},
+        {"4096", "Y[i] = A[u8(min(max(F[i], -1), f32(M - 1)))];", true},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        Diag d = diag_new(arena);
+        Te *te;
+        const char *text = arena_printf(
+            arena, "param M = 1..%s; op f(F: f32[64], D: f64[64], A: f32[M]) -> "
+            "(X: f64[64], Y: f32[64]) { X[i] = F[i] + D[i]; %s }", table[i].most, table[i].body);
+        bool ok = te_parse(arena, &d, diag_text("x.te", text), NULL, NULL, &te) == ST_OK;
+        if (ok != table[i].proved)
+            fail_msg("%s\n%s", text, ok ? "proved" : d.messages[0].message);
+    }
+}
+
 /* -- ranges ------------------------------------------------------------------------------------ */
 /* Rule 4: the longest range from 0 in which a*k + b*i + c stays inside for all i.  */
 static int64_t longest(int a, int b, int c, int64_t extent, int64_t range) {
@@ -363,7 +420,7 @@ static void test_inferred(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_proofs_hold), TEST(test_conditional_proofs_hold), TEST(test_known_proofs),
-        TEST(test_windows), TEST(test_inferred),
+        TEST(test_real_proofs), TEST(test_windows), TEST(test_inferred),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

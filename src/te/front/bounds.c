@@ -241,6 +241,18 @@ static Side read_side(Op *op, const TeExpr *e, int d, const Cond *conds, Interva
     return s;
 }
 
+static void hint_inside(Op *op, const TeExpr *sub, const char *name) {
+    TeDtype as;
+    const TeExpr *x = real_inexact(op, sub, &as);
+    if (!x) {
+        hint(op->f, "write (%s[...] else 0) if padding is meant", name);
+        return;
+    }
+    hint(op->f, "%s has all integers up to %" PRId64 " only, and %s may be beyond: "
+         "limit integers, as in min(max(i32(x), 0), n)",
+         te_dtype_name(as), te_last_whole(as), expr_text(op->f, op->cur, x));
+}
+
 static void read_check(Op *op, TeExpr *e, const Cond *conds) {
     Front *f = op->f;
     const char *name = op->te->tensor[e->v.ref].name;
@@ -263,7 +275,7 @@ static void read_check(Op *op, TeExpr *e, const Cond *conds) {
             e->inside = TE_INSIDE_TESTED;
         } else {
             complain(f, "bounds", e->pos, "%s", text);
-            hint(f, "write (%s[...] else 0) if padding is meant", name);
+            hint_inside(op, e->args[d], name);
             op->info->bad = true;
             return;
         }
@@ -328,16 +340,23 @@ static const Poly *lasting(const Op *op, const Poly *p) {
     return p;
 }
 
-/* What the elements of a temporary can be, for those who read it as a subscript.  */
+/* Integers of a temporary.  */
+static void note_integers(Op *op, const TeStmt *s, TensorInfo *t) {
+    Interval r = op->range[s->tensor] = expr_range(op, s->rhs);
+    bool any = r.lo == INT64_MIN && r.hi == INT64_MAX;
+    if (any || !interval_within(r, te_type_range(op->te->tensor[s->tensor].dtype))) return;
+    value_bounds(op, s->rhs, &t->least, &t->most);
+}
+
+/* What the elements of a temporary can be, for those who read it in a subscript.  */
 static void note_range(Op *op) {
     const TeStmt *s = op->cur;
     TensorInfo *t = &op->tensor[s->tensor];
     const TeTensor *made = &op->te->tensor[s->tensor];
-    if (made->role != TE_TEMP || te_dtype_class(s->rhs->type) != TE_CLASS_INT) return;
-    Interval r = op->range[s->tensor] = expr_range(op, s->rhs);
-    bool any = r.lo == INT64_MIN && r.hi == INT64_MAX;
-    if (any || !interval_within(r, te_type_range(made->dtype))) return;
-    value_bounds(op, s->rhs, &t->least, &t->most);
+    if (made->role != TE_TEMP) return;
+    TeClass cls = te_dtype_class(s->rhs->type);
+    if (cls == TE_CLASS_INT) note_integers(op, s, t);
+    if (cls == TE_CLASS_REAL) real_bounds(op, s->rhs, made->dtype, &t->least, &t->most);
     t->least = lasting(op, t->least);
     t->most = lasting(op, t->most);
 }

@@ -257,8 +257,8 @@ typedef struct {
     bool bad;
     bool assigned, read;
     bool known[TE_MAX_RANK];              /* shape[d] is */
-    /* A temporary of integers whose statement was checked: what its elements can be, in sizes;
-     * NULL: no more than its range tells.  */
+    /* A temporary whose statement was checked: what its elements can be, in sizes, where they are
+     * no NaN; NULL: no more than its range tells.  */
     const Poly *least, *most;
 } TensorInfo;
 
@@ -342,6 +342,15 @@ const Poly *expr_poly(Op *op, const TeExpr *e);            /* of an integer expr
 const Poly *extent_poly(Op *op, const TeExtent *e);
 Interval expr_range(const Op *op, const TeExpr *e);        /* of its values */
 void value_bounds(Op *op, const TeExpr *e, const Poly **least, const Poly **most);
+/* Of what a read gives, by what was noted of its tensor; NULL: nothing was.  */
+void read_bounds(const Op *op, const TeExpr *read, const Poly **least, const Poly **most);
+/* real_value.c: bounds in sizes of a real expression that is stored as `to`, where it is no NaN,
+ * and of a cast of one to an integer type; NULL: unknown.  */
+void real_bounds(Op *op, const TeExpr *e, TeDtype to, const Poly **least, const Poly **most);
+void truncated_bounds(Op *op, const TeExpr *cast, const Poly **least, const Poly **most);
+/* The first integer in e that becomes a real of a type, *as, that does not hold all its values;
+ * NULL: there is none.  */
+const TeExpr *real_inexact(const Op *op, const TeExpr *e, TeDtype *as);
 bool bounds_check(Op *op, int stmt);                       /* bounds.c */
 /* cases.c: the choices that a subscript makes.  The first one of e, NULL: there is none; e where
  * the condition of that one holds or not.  */

@@ -31,14 +31,38 @@ static void reduction_bounds(Op *op, const TeExpr *e, const Poly **least, const 
     *most = poly_add(ps, n, one, -1);
 }
 
+void read_bounds(const Op *op, const TeExpr *read, const Poly **least, const Poly **most) {
+    const TensorInfo *t = &op->tensor[read->v.ref];
+    bool as_made = !read->other && read->inside != TE_INSIDE_TESTED;
+    *least = as_made ? t->least : NULL;
+    *most = as_made ? t->most : NULL;
+}
+
+/* Bounds that are numbers belong to the range; others are no further out than it.  */
+static void meet_range(Polys *ps, Atom *a) {
+    int64_t n;
+    if (poly_is_const(a->a, &n)) {
+        a->range.lo = n > a->range.lo ? n : a->range.lo;
+        a->a = NULL;
+    }
+    if (poly_is_const(a->b, &n)) {
+        a->range.hi = n < a->range.hi ? n : a->range.hi;
+        a->b = NULL;
+    }
+    if (a->a && a->range.lo > INT64_MIN)
+        a->a = poly_greatest(ps, a->a, poly_const(ps, a->range.lo));
+    if (a->b && a->range.hi < INT64_MAX)
+        a->b = poly_least(ps, a->b, poly_const(ps, a->range.hi));
+}
+
 static const Poly *opaque(Op *op, const TeExpr *e) {
     Polys *ps = &op->f->polys;
     Atom a = {.kind = ATOM_OPAQUE, .expr = e, .range = expr_range(op, e), .open = true};
-    if (e->kind == TE_READ && !e->other) {
-        a.a = op->tensor[e->v.ref].least;
-        a.b = op->tensor[e->v.ref].most;
-    }
+    if (e->kind == TE_READ) read_bounds(op, e, &a.a, &a.b);
     if (e->kind == TE_REDUCE) reduction_bounds(op, e, &a.a, &a.b);
+    if (e->kind == TE_CAST && te_dtype_class(e->args[0]->type) == TE_CLASS_REAL)
+        truncated_bounds(op, e, &a.a, &a.b);
+    meet_range(ps, &a);
     return poly_atom(ps, polys_atom(ps, &a), 1);
 }
 

@@ -208,7 +208,7 @@ static TeRealRange whole(TeRealRange x, double lo, double hi) {
 
 /* Integers as reals.  Up to 2^24 an f32 has all of them.  */
 static TeRealRange whole_number(const Te *te, const TeStmt *s, const TeExpr *e) {
-    static const int64_t exact = 1 << 24;
+    int64_t exact = te_last_whole(TE_F32);
     Interval x = te_range(te, s, e, NULL);
     bool zero = x.lo <= 0 && x.hi >= 0;
     if (x.lo < -exact || x.hi > exact) return rounded((double)x.lo, (double)x.hi, false, zero);

@@ -13,6 +13,16 @@ Interval te_type_range(TeDtype t) {
     }
 }
 
+int64_t te_last_whole(TeDtype t) {
+    switch (t) {
+    case TE_F64: return (int64_t)1 << 53;
+    case TE_F32: return 1 << 24;
+    case TE_F16: return 1 << 11;
+    case TE_BF16: return 1 << 8;
+    default: return 0;
+    }
+}
+
 static bool add(Interval x, Interval y, Interval *r) {
     return add_fits(x.lo, y.lo, &r->lo) && add_fits(x.hi, y.hi, &r->hi);
 }

@@ -34,6 +34,9 @@ bool te_pads(const TeExpr *e);
 TeKind te_bits_arithmetic(const TeExpr *e, int64_t *by);
 /* The integers that a type has.  */
 Interval te_type_range(TeDtype t);
+/* A real type has all integers from -n to n, its significand's 2^bits; 0 for those of 8 bits and
+ * less, which may lack infinity, NaN, zero or a sign.  */
+int64_t te_last_whole(TeDtype t);
 /* What an integer operator gives of operands in these ranges (of a choice, its two values; a call
  * of several is folded); false: it may leave 64 bits.  */
 bool te_operator_range(const TeExpr *e, Interval x, Interval y, Interval *r);
