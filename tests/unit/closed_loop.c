@@ -210,8 +210,7 @@ static void clusters(const LoopGpu *g, Device *d) {
     c->n = n;
 }
 
-/* One of eight: their products are long.  Those that are narrow
- * throughout are not measured.  */
+/* One of eight: their products are long.  Those that are narrow throughout are not measured.  */
 static void few_tensor_units(Device *d) {
     int n = 0, drawn = (int)(effort_seed() % 8);
     for (int i = 0; i < d->n_unit; i++) {

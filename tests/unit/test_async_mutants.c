@@ -186,6 +186,7 @@ static void prepare(void *user) {
     p->c.module = NULL;       /* of every mutant its own */
     p->c.most = 4 * p->c.counted.instructions + 10000;
     if (!p->wrong) p->n = async_mutants(p->arena, p->c.code.ptx, &p->all);
+    if (!p->wrong && !p->n) p->wrong = "no mutants";
 }
 
 static bool prepare_one(void *user, int64_t i, int worker) {
@@ -210,6 +211,7 @@ static int admit(Rng *rng, Patient p[VICTIMS]) {
     assert_true(workers_for(0, n, prepare_one, p));
     for (int i = 0; i < n; i++)
         if (p[i].wrong) fail_msg("%s: %s", p[i].name, p[i].wrong);
+    assert_true(n > 0);
     return n;
 }
 
