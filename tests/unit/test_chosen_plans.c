@@ -1,7 +1,7 @@
-/* What is chosen for rows of the workload sets on Hopper is what is compiled: no plan spills, none
- * is refused, and ptxas serialises no products and ignores no move of registers (C7508, C7510,
- * C7511, C7519, which count as refusals).  LONG=1 takes all rows, else a drawn few; SET=NAME one
- * set.  */
+/* What is chosen for rows of the workload sets on Hopper and B200 is what is compiled: no plan
+ * spills, none is refused, and ptxas serialises no products and ignores no move of registers
+ * (C7508, C7510, C7511, C7519, which count as refusals).  LONG=1 takes all rows, else a drawn few; SET=NAME one
+ * set, PROFILE=NAME one GPU.  */
 #include "driver/pipeline/compile.h"
 #include "effort.h"
 #include "plan_fixture.h"
@@ -63,12 +63,13 @@ static int check_set(const char *name, const char *profile, int share) {
 static void test_chosen(void **state) {
     (void)state;
     enum { SHARE = 499 };
-    const char *only = getenv("SET");
+    static const char *const profile[] = {"h200", "b200", "h100"};
+    const char *only = getenv("SET"), *alone = getenv("PROFILE");
     int failed = 0;
-    for (int i = 0; i < SETS; i++) {
-        if (only && strcmp(only, sets[i]) != 0) continue;
-        failed += check_set(sets[i], "h200", SHARE);
-        if (effort_long()) failed += check_set(sets[i], "h100", SHARE);
+    for (int i = 0; i < SETS * 3; i++) {
+        const char *set = sets[i / 3], *gpu = profile[i % 3];
+        if ((only && strcmp(only, set) != 0) || (alone && strcmp(alone, gpu) != 0)) continue;
+        failed += check_set(set, gpu, SHARE);
     }
     assert_int_equal(failed, 0);
 }
