@@ -39,6 +39,13 @@ static const char *wrong_with(Arena *a, const Device *dev, const Workload *row, 
     return d.count > 0 ? d.messages[0].message : "it spills";
 }
 
+/* First plans by mma.sync for which about 240 registers are expected and ptxas takes more than 255;
+ * what users get is the next one, which does not spill.  */
+static bool is_known_to_spill(const char *id, const char *profile) {
+    return strcmp(profile, "b200") == 0 &&
+           (strcmp(id, "RN18-2-b128-f16") == 0 || strcmp(id, "RN18-10-b128-f16") == 0);
+}
+
 static int check_set(const char *name, const char *profile, int share) {
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
@@ -48,9 +55,11 @@ static int check_set(const char *name, const char *profile, int share) {
     const char *path = arena_printf(a, "benchmarks/workloads/%s.csv", name);
     assert_int_equal(workload_read(a, &d, path, &set), ST_OK);
     for (int i = 0; i < set.n; i++) {
+        if (!effort_drawn(i, share)) continue;
         Arena *own = arena_create(NULL);
-        const char *wrong = NULL;
-        if (effort_drawn(i, share)) wrong = wrong_with(own, dev, &set.row[i], &compiled);
+        const char *wrong = wrong_with(own, dev, &set.row[i], &compiled);
+        if (is_known_to_spill(set.row[i].id, profile))
+            wrong = wrong && strcmp(wrong, "it spills") == 0 ? NULL : "it spills no more";
         if (wrong) print_error("%s for %s: %s\n", set.row[i].id, profile, wrong);
         failed += wrong != NULL;
         arena_destroy(own);
