@@ -29,7 +29,8 @@ typedef struct {
 void near_open(Arena *a, const TeCanonical *op, Near *out);
 /* Looks at another parting of the op.  */
 void near_part_ways(Near *x, const Parting *p);
-/* The groups around some statements, and their statements.  */
+/* The groups around some statements, and their statements.  A group that reads from or writes for
+ * more than a few dozen is not looked past.  */
 void near_find(Near *x, const int *stmt, int n, NearPart *out);
 void near_cut(Near *x, NearPart *p);
 #endif
