@@ -1,7 +1,7 @@
 /* What is chosen for rows of the workload sets on Hopper and B200 is what is compiled: no plan
  * spills, none is refused, and ptxas serialises no products and ignores no move of registers
- * (C7508, C7510, C7511, C7519, which count as refusals).  LONG=1 takes all rows, else a drawn few; SET=NAME one
- * set, PROFILE=NAME one GPU.  */
+ * (C7508, C7510, C7511, C7519, which count as refusals).  LONG=1 takes all rows, else a drawn few;
+ * SET=NAME one set, PROFILE=NAME one GPU.  */
 #include "driver/pipeline/compile.h"
 #include "effort.h"
 #include "plan_fixture.h"

@@ -161,8 +161,8 @@ static int by_number(const void *a, const void *b) { return *(const int *)a - *(
 
 /* Does it meet so many others that a part with them would be most of the op, as what concatenates
  * all steps of a recurrence does?  It is beside none of them then: what a decision changes in it is
- * tried in the whole.  An LSTM of 36 steps with all its outputs takes half as long to plan, and what
- * is found is slower by 0.3 %.  */
+ * tried in the whole.  An LSTM of 36 steps with all its outputs takes half as long to plan, and
+ * what is found is slower by 0.3 %.  */
 static bool is_hub(const Near *x, int g) {
     return x->beside.first[g + 1] - x->beside.first[g] > HUB;
 }
