@@ -159,6 +159,10 @@ static const struct {
     {"as written", "O: f16[2,8,20,12]",
      SCORE MAX Z "o[b,h,i,e] = sum[j](" P " * V[b,h,j,e]) @written;"
      "O[b,h,i,e] = o[b,h,i,e] / z[b,h,i];", "it is to be made as it is written"},
+    {"exponents of f64", "O: f16[2,8,20,12]",
+     "d[b,h,i,j] = sum[c](f64(Q[b,h,i,c]) * K[b,h,j,c]); m[b,h,i] = max[j](d[b,h,i,j]);"
+     "O[b,h,i,e] = sum[j](f16(exp(d[b,h,i,j] - m[b,h,i])) * V[b,h,j,e]);",
+     "its exponentials are of f64, and a turn makes those of f32"},
     {"another reduction of the row", "(O: f16[2,8,20,12], R: f32[2,8,20])",
      SCORE MAX Z OUT "R[b,h,i] = min[j](t[b,h,i,j]);",
      "its rows have reductions that do not follow their maximum"},

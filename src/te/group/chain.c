@@ -3,7 +3,8 @@
  * row and never stores them.
  *
  * Holds where all reductions of the row make one walk, and where the second sum can follow it: its
- * terms depend on values of the row by a factor exp(E - x) alone, x the maximum of E.  */
+ * terms depend on values of the row by a factor exp(E - x) alone, x the maximum of E, of no wider
+ * type than f32.  */
 #include "te/group/groups.h"
 #include "te/tree/tree.h"
 #include <string.h>
@@ -26,6 +27,7 @@ typedef struct {
 
 const char *const chain_alone = "it reads no other product's results";
 static const char needs_first[] = "what it needs besides depends on the first product";
+static const char wide[] = "its exponentials are of f64, and a turn makes those of f32";
 
 static bool refuse(Finder *f, const char *why) {
     if (!f->why) f->why = why;
@@ -239,6 +241,7 @@ static bool follows(Finder *f, const TeExpr *made) {
     const TeExpr *d = c->power ? rows_difference(c->power) : NULL;
     if (!d || values != 1 || !reads_value(f, d->args[1]))
         return refuse(f, "it depends on values of the row by more than a factor exp(E - x)");
+    if (d->type == TE_F64) return refuse(f, wide);
     const TeStmt *s = &f->te->stmt[c->second];
     uint8_t axis[TE_MAX_INDICES];
     for (int j = 0; j < s->n_index; j++) {
@@ -277,6 +280,7 @@ static bool one_leader(Finder *f) {
     for (int i = 0; c->rows && i < c->rows->n; i++) {
         if (c->rows->role[i] != ROW_REDUCE) continue;
         bool follows = c->rows->follow[i] == FOLLOW_SCALE && c->rows->center[i] == c->center;
+        if (follows && f->te->stmt[c->rows->stmt[i]].rhs->type == TE_F64) return refuse(f, wide);
         if (c->follow == FOLLOW_NONE || (i != c->leader && !follows))
             return refuse(f, "its rows have reductions that do not follow their maximum");
     }
