@@ -12,6 +12,7 @@ for file in "$root"/tests/right/*.te; do
         grep -q '^# Long' "$file" && continue
         [ $((number % 3)) -eq $((${SEED:-1} % 3)) ] || continue
     fi
-    ends 0 "${name%.te}" "$BUILD/roller-gen" --profile h200 --check --dry-run "$file"
+    profile=$(sed -n 's/^# Profile: //p' "$file")
+    ends 0 "${name%.te}" "$BUILD/roller-gen" --profile "${profile:-h200}" --check --dry-run "$file"
     has out '^check: ok' "${name%.te} is right"
 done

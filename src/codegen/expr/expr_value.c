@@ -279,6 +279,14 @@ Ir survey_subscript(Survey *s, int id, int64_t *by) {
     return v->lo < 0 && is_int(v) ? ir_hidden(s->cg, IR_I32, x) : x;
 }
 
+/* A subscript that fits an int where it is read.  One that does not elsewhere is hidden: NVRTC steps
+ * the narrow one from turn to turn, over those where the test does not hold and it is another.  */
+static Ir narrowed(const Survey *s, const Value *v, Ir x, bool tested) {
+    Ir narrow = ir_as(s->cg, IR_I32, x);
+    bool fits = v->lo >= INT32_MIN && v->hi <= INT32_MAX;
+    return tested && !fits ? ir_hidden(s->cg, IR_I32, narrow) : narrow;
+}
+
 static Ir element(Survey *s, const Value *v, bool tested) {
     int t = v->e->v.ref;
     Ir sub[TE_MAX_RANK];
@@ -289,7 +297,8 @@ static Ir element(Survey *s, const Value *v, bool tested) {
     }
     bool narrows = !cg_apart_wide(s->cg, t, by);
     for (int k = 0; k < v->e->n_args && narrows; k++) {
-        if (!is_int(&s->value[v->child[k]])) sub[k] = ir_as(s->cg, IR_I32, sub[k]);
+        const Value *x = &s->value[v->child[k]];
+        if (!is_int(x)) sub[k] = narrowed(s, x, sub[k], tested);
     }
     Ir at = cg_element(s->cg, t, cg_offset_apart(s->cg, t, sub, by), by);
     return cg_decode(s->cg, s->cg->te->tensor[t].dtype, at);
