@@ -279,8 +279,8 @@ Ir survey_subscript(Survey *s, int id, int64_t *by) {
     return v->lo < 0 && is_int(v) ? ir_hidden(s->cg, IR_I32, x) : x;
 }
 
-/* A subscript that fits an int where it is read.  One that does not elsewhere is hidden: NVRTC steps
- * the narrow one from turn to turn, over those where the test does not hold and it is another.  */
+/* A subscript that fits an int where it is read.  One that does not elsewhere is hidden: NVRTC
+ * steps the narrow one from turn to turn, over those where the test does not hold.  */
 static Ir narrowed(const Survey *s, const Value *v, Ir x, bool tested) {
     Ir narrow = ir_as(s->cg, IR_I32, x);
     bool fits = v->lo >= INT32_MIN && v->hi <= INT32_MAX;
