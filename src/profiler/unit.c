@@ -271,11 +271,12 @@ static bool has_latency(const Bench *b, const UnitKernel *k) {
     return k->warps == 1 || !bench_quick(b) || bench_simulated(b);
 }
 
-/* Does it speak for its family?  The first of its rows does.  */
-static bool leads(const Device *dev, const ComputeUnit *u) {
-    for (const ComputeUnit *x = dev->unit; x < u; x++)
-        if (*u->family && !strcmp(x->family, u->family)) return false;
-    return true;
+/* Does unit i speak for its family?  The first one that is measured does.  */
+static bool leads(ComputeUnit *const *unit, int i) {
+    bool first = true;
+    for (int k = 0; k < i && first; k++)
+        first = !*unit[i]->family || strcmp(unit[k]->family, unit[i]->family);
+    return first;
 }
 
 typedef enum { RATE, LATENCY, COLUMNS, SUSTAINED, CLOCK, KINDS } Kind;
@@ -295,7 +296,7 @@ static Status measure(Run *r, Device *dev, Kind kind, double *us, ComputeUnit *u
     }
 }
 
-static Status measure_all(Bench *b, Device *dev, ComputeUnit *u, const UnitKernel *k) {
+static Status measure_all(Bench *b, Device *dev, ComputeUnit *u, const UnitKernel *k, bool leads) {
     static const char *const name[] = {"rate", "latency", "rate over n", "sustained",
                                        "clock over busy"};
     Run r = {.b = b, .k = k, .never = 0x7fedcba9, .operations = operations(u) * k->copies,
@@ -305,7 +306,7 @@ static Status measure_all(Bench *b, Device *dev, ComputeUnit *u, const UnitKerne
     for (Kind kind = RATE; kind < KINDS && !s; kind++) {
         bool wanted = kind == RATE || (kind == LATENCY ? has_latency(b, k) : !bench_quick(b));
         if (kind == COLUMNS && k->n_narrower == 0) wanted = false;
-        if (kind >= SUSTAINED && !leads(dev, u)) wanted = false;
+        if (kind >= SUSTAINED && !leads) wanted = false;
         if (kind == CLOCK && (bench_simulated(b) || u->b == HAL_NO_DTYPE)) wanted = false;
         const char *whose = kind >= SUSTAINED && *u->family ? u->family : u->name;
         const char *figure = arena_printf(bench_arena(b), "%s.%s", whose, name[kind]);
@@ -328,6 +329,6 @@ Status unit_measure(Bench *b, Device *dev, ComputeUnit *const *unit, const UnitK
                                               k[i].narrower[w].rate_macros};
     }
     Status s = bench_compile(b, source, sources);
-    for (int i = 0; i < n && !s; i++) s = measure_all(b, dev, unit[i], &k[i]);
+    for (int i = 0; i < n && !s; i++) s = measure_all(b, dev, unit[i], &k[i], leads(unit, i));
     return s;
 }

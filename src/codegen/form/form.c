@@ -58,11 +58,19 @@ Node *form_sync(FormBuilder *b, SyncScope scope, SyncOp op, int count) {
 
 void form_wait(FormBuilder *b, Form *f) { f->wait = form_sync(b, SYNC_GRID, SYNC_WAIT, 0); }
 
-void form_next(Arena *a, Form *f) {
-    Node *n = ARENA_NEW(a, Node), **at = f->wait ? &f->wait->next : &f->root->child;
+static Node *sync_grids(Arena *a, SyncOp op, Node **at) {
+    Node *n = ARENA_NEW(a, Node);
     *n = (Node){.kind = NODE_SYNC, .of = -1, .mover = -1, .next = *at,
-                .sync = {.scope = SYNC_GRID, .op = SYNC_ARRIVE}};
-    *at = n;
+                .sync = {.scope = SYNC_GRID, .op = op}};
+    return *at = n;
+}
+
+void form_wait_first(Arena *a, Form *f) {
+    if (!f->wait) f->wait = sync_grids(a, SYNC_WAIT, &f->root->child);
+}
+
+void form_next(Arena *a, Form *f) {
+    sync_grids(a, SYNC_ARRIVE, f->wait ? &f->wait->next : &f->root->child);
 }
 
 Node *form_block_sync(FormBuilder *b) { return form_sync(b, SYNC_BLOCK, SYNC_BOTH, 0); }

@@ -280,9 +280,10 @@ Node *form_sequence(FormBuilder *b, const char *name);
 Node *form_if(FormBuilder *b, When when, int ahead);      /* opens it */
 Node *form_block_sync(FormBuilder *b);
 Node *form_sync(FormBuilder *b, SyncScope scope, SyncOp op, int count);
-/* The kernel waits for the one before it; the one behind it may begin as soon as all blocks have
- * come here and wait for no other.  */
+/* The kernel waits for the one before it: here; before all else, if it has waited nowhere.  The one
+ * behind it may begin as soon as all blocks have come here and wait for no other.  */
 void form_wait(FormBuilder *b, Form *f);
+void form_wait_first(Arena *a, Form *f);
 void form_next(Arena *a, Form *f);
 /* Uses by all threads of a room of the layout.  */
 Use *form_reads(FormBuilder *b, Node *n, RoomKind kind, int of);

@@ -51,11 +51,10 @@ typedef struct {
 } Lowered;
 
 /* Skeletons as rows: the kernels of a program (NULL: one, with slices two) and the tree of each, in
- * launch order; does it wait for the kernel before it in a place of its own?  */
+ * launch order.  */
 typedef struct {
     int (*kernels)(const Problem *p, const RProg *r);
     void (*kernel)(FormBuilder *b, Lowered *l, int number);
-    bool (*waits_itself)(const Lowered *l, int number);   /* NULL: no */
 } LowerRow;
 #define X(id, name) extern const LowerRow lower_##name;
 RPROG_SKELETONS(X)

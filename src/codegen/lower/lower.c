@@ -53,8 +53,8 @@ static void lower_program(Lowering *x, int g) {
     const LowerRow *row = row_of(&x->plan->prog[g]);
     for (int i = 0, n = kernels_of(&x->plan->problem[g], &x->plan->prog[g]); i < n; i++) {
         Lowered *l = begin(x, g);
-        if (l->waits && !(row->waits_itself && row->waits_itself(l, i))) form_wait(&x->b, l->form);
         row->kernel(&x->b, l, i);
+        if (l->waits) form_wait_first(x->b.arena, l->form);
     }
 }
 

@@ -54,6 +54,16 @@ void lower_stages(const Make *m);
 void lower_steps(FormBuilder *b, Lowered *l);
 void lower_results(FormBuilder *b, const Lowered *l, const Contract *c);
 
+/* A use of a thread's own registers; one by what is still under way behind the node.  */
+static inline Use *lower_own(Use *u) {
+    u->share = SHARE_THREAD;
+    return u;
+}
+static inline void lower_late(Use *u, DataOf data) {
+    u->data = data;
+    u->late = true;
+}
+
 /* lower_turn.c: a sync at a barrier of a ring; blocks of the unit's pair, 0: it has none; the loop
  * over turns of a product.  What follows is about that of FormBuilder.  */
 Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id);

@@ -273,14 +273,9 @@ static void lower_slices(FormBuilder *b, Lowered *l) {
     lower_sums(b, l);
 }
 
-/* Rings prepare their barriers before they wait.  */
-static bool waits_itself(const Lowered *l, int number) {
-    return number == 0 && rprog_warpgroups(l->dev, l->r) && !lower_empty(l->p);
-}
-
 static void kernel(FormBuilder *b, Lowered *l, int number) {
     if (number == 0) lower_turns(b, l);
     else lower_slices(b, l);
 }
 
-const LowerRow lower_chain = {.kernel = kernel, .waits_itself = waits_itself};
+const LowerRow lower_chain = {.kernel = kernel};

@@ -83,11 +83,6 @@ void lower_chain_copies(const Make *m) {
 
 /* ---- products ---- */
 
-static Use *own(Use *u) {
-    u->share = SHARE_THREAD;
-    return u;
-}
-
 /* Do scores begin with their first products?  */
 static bool begins(const Make *m) {
     double by;
@@ -115,7 +110,7 @@ static void wait_products(const Make *m, int product, int behind, DataOf turn) {
     lower_about(m, product);
     form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, behind);
     Node *n = form_add(m->b, NODE_VALUES, VALUES_SETTLE);
-    own(form_reads(m->b, n, ROOM_SUMS, product))->data = turn;
+    lower_own(form_reads(m->b, n, ROOM_SUMS, product))->data = turn;
 }
 
 /* A slot that they have read is free, of the turn at hand or `lag` before.  */
@@ -136,7 +131,7 @@ static void add_fold(const Make *m, const char *turn, int ahead) {
     Node *n = form_add(m->b, NODE_REDUCE, REDUCE_SCORES);
     n->name = turn;
     n->ahead = ahead;
-    own(form_reads(m->b, n, ROOM_SUMS, SCORES))->data = OF_TAKEN;
+    lower_own(form_reads(m->b, n, ROOM_SUMS, SCORES))->data = OF_TAKEN;
     take_rows(m, SCORES);
 }
 
@@ -144,14 +139,14 @@ static void add_move(const Make *m) {
     if (!lower_chain_rows(m)) return;
     lower_about(m, RESULTS);
     Node *n = form_add(m->b, NODE_VALUES, VALUES_MOVE);
-    own(form_reads(m->b, n, ROOM_SUMS, RESULTS))->data = OF_BEFORE;
-    own(form_writes(m->b, n, ROOM_SUMS, RESULTS))->data = OF_KEPT;
+    lower_own(form_reads(m->b, n, ROOM_SUMS, RESULTS))->data = OF_BEFORE;
+    lower_own(form_writes(m->b, n, ROOM_SUMS, RESULTS))->data = OF_KEPT;
 }
 
 static void add_operand(const Make *m) {
     lower_about(m, RESULTS);
     Node *n = form_add(m->b, NODE_VALUES, VALUES_OPERAND);
-    own(form_writes(m->b, n, ROOM_FRAGMENTS, m->c[RESULTS].side[0].number))->data = OF_TAKEN;
+    lower_own(form_writes(m->b, n, ROOM_FRAGMENTS, m->c[RESULTS].side[0].number))->data = OF_TAKEN;
     form_add(m->b, NODE_VALUES, VALUES_SETTLE)->from = true;
 }
 
@@ -169,8 +164,8 @@ void lower_chain_cut(const Make *m, bool end) {
     lower_barrier(m->b, SYNC_WAIT, ring_of(m, RESULTS), RING_FULL);
     Node *n = form_add(m->b, NODE_VALUES, VALUES_CUT);
     n->to = end;
-    own(form_reads(m->b, n, ROOM_STAGE, v))->data = OF_TAKEN;
-    own(form_writes(m->b, n, ROOM_STAGE, v))->data = OF_TAKEN;
+    lower_own(form_reads(m->b, n, ROOM_STAGE, v))->data = OF_TAKEN;
+    lower_own(form_writes(m->b, n, ROOM_STAGE, v))->data = OF_TAKEN;
     form_sync(m->b, SYNC_PROXY, SYNC_BOTH, 0);
     lower_computing_sync(m->b, m->c);
     form_close(m->b);
@@ -260,7 +255,7 @@ static void add_begin(const Make *m) {
     form_add(m->b, NODE_VALUES, VALUES_STAGE)->from = true;
     lower_about(m, RESULTS);
     n = form_add(m->b, NODE_VALUES, VALUES_CLEAR);
-    own(form_writes(m->b, n, ROOM_SUMS, RESULTS))->data = OF_BEFORE;
+    lower_own(form_writes(m->b, n, ROOM_SUMS, RESULTS))->data = OF_BEFORE;
     lower_about(m, SCORES);
     if (lower_chain_rows(m)) form_add(m->b, NODE_VALUES, VALUES_ROWS);
     lower_barrier(m->b, SYNC_WAIT, ring_of_a(m), RING_FULL);
@@ -275,7 +270,7 @@ static void add_all(const Make *m) {
 void lower_chain_behind(const Make *m) {
     lower_slots(m->b, ring_of(m, RESULTS), true);
     lower_about(m, RESULTS);
-    own(form_writes(m->b, form_add(m->b, NODE_VALUES, VALUES_CLEAR), ROOM_SUMS, RESULTS));
+    lower_own(form_writes(m->b, form_add(m->b, NODE_VALUES, VALUES_CLEAR), ROOM_SUMS, RESULTS));
     form_add(m->b, NODE_VALUES, VALUES_STAGE)->from = true;
     lower_about(m, SCORES);
     form_add(m->b, NODE_REDUCE, REDUCE_SCORES);

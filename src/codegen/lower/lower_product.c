@@ -46,11 +46,6 @@ static bool is_product(const Lowered *l, int number) {
     return number == 0;
 }
 
-/* Rings prepare their barriers before they wait.  */
-static bool waits_itself(const Lowered *l, int number) {
-    return is_product(l, number) && rprog_warpgroups(l->dev, l->r) && !lower_empty(l->p);
-}
-
 static void kernel(FormBuilder *b, Lowered *l, int number) {
     for (int i = 1; i <= number && l->r->stats == STATS_PARTIAL; i++)
         l->pass += !rprog_stats_combines(l->p, l->r, i);
@@ -59,5 +54,4 @@ static void kernel(FormBuilder *b, Lowered *l, int number) {
     else lower_sums(b, l);
 }
 
-const LowerRow lower_contract = {.kernels = kernels, .kernel = kernel,
-                                 .waits_itself = waits_itself};
+const LowerRow lower_contract = {.kernels = kernels, .kernel = kernel};

@@ -56,12 +56,6 @@ static void add_turn(const Make *m, SyncOp op) {
     if (rprog_in_turn(m->l->r) > 1) lower_turn(m->b, m->l, op);
 }
 
-static Use *own_registers(Use *u) {
-    u->data = OF_TAKEN;
-    u->share = SHARE_THREAD;
-    return u;
-}
-
 static Node *copy_made(const Make *m, int made) {
     Node *n = form_add(m->b, NODE_COPY, 0);
     n->of = made;
@@ -75,19 +69,17 @@ static void add_slices(const Make *m, int made) {
     int tk = c->r->thread.extent[AX_K], slices = c->r->block.extent[AX_K] / tk;
     Node *n = copy_made(m, made);
     form_reads(m->b, n, ROOM_STAGE, made)->data = OF_TAKEN;
-    own_registers(form_writes(m->b, n, ROOM_STAGED, made));
+    lower_own(form_writes(m->b, n, ROOM_STAGED, made))->data = OF_TAKEN;
     n = form_open(m->b, NODE_LOOP, LOOP_COUNTED);
     n->loop = (Loop){.var = "kk", .warp_k = true, .of = TURNS_BODIES, .count = slices, .by = tk};
     n = copy_made(m, made);
-    own_registers(form_reads(m->b, n, ROOM_STAGED, made));
-    own_registers(form_writes(m->b, n, ROOM_FRAGMENTS, made));
+    lower_own(form_reads(m->b, n, ROOM_STAGED, made))->data = OF_TAKEN;
+    lower_own(form_writes(m->b, n, ROOM_FRAGMENTS, made))->data = OF_TAKEN;
     n = form_add(m->b, NODE_COMPUTE, COMPUTE_SLICE);
     n->to = tk;
     n->done = DONE_PRODUCTS;
-    own_registers(form_reads(m->b, n, ROOM_FRAGMENTS, made))->late = true;
-    Use *u = form_reads(m->b, n, ROOM_STAGE, !made);
-    u->data = OF_TAKEN;
-    u->late = true;
+    lower_late(lower_own(form_reads(m->b, n, ROOM_FRAGMENTS, made)), OF_TAKEN);
+    lower_late(form_reads(m->b, n, ROOM_STAGE, !made), OF_TAKEN);
     form_sync(m->b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
     form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, slices - 1);
     form_close(m->b);

@@ -103,37 +103,26 @@ void lower_fill_turn(FormBuilder *b, bool waits) {
 
 /* ---- who multiplies ---- */
 
-static Use *late(Use *u, DataOf data) {
-    u->data = data;
-    u->late = true;
-    return u;
-}
-
-static Use *own(Use *u) {
-    u->share = SHARE_THREAD;
-    return u;
-}
-
 /* What products that are under way read of an operand: its tile and the scales of its blocks, or
  * what has been made of the results of the product before.  */
 static void read_side(FormBuilder *b, Node *n, const Contract *c, const Side *s) {
     const Ring *ring = s->ring < 0 ? NULL : &b->layout->ring[s->ring];
-    if (s->made && c->matrix.tensor) late(form_reads(b, n, ROOM_TERMS, 0), OF_TAKEN);
-    else if (s->made) late(own(form_reads(b, n, ROOM_FRAGMENTS, s->number)), OF_TAKEN);
-    else late(form_reads(b, n, ROOM_STAGE, s->number), ring_counts(ring) ? OF_TAKEN : OF_ANY);
-    if (c->scaled) late(form_reads(b, n, ROOM_SCALES, s->number), OF_TAKEN);
+    if (s->made && c->matrix.tensor) lower_late(form_reads(b, n, ROOM_TERMS, 0), OF_TAKEN);
+    else if (s->made) lower_late(lower_own(form_reads(b, n, ROOM_FRAGMENTS, s->number)), OF_TAKEN);
+    else lower_late(form_reads(b, n, ROOM_STAGE, s->number), ring_counts(ring) ? OF_TAKEN : OF_ANY);
+    if (c->scaled) lower_late(form_reads(b, n, ROOM_SCALES, s->number), OF_TAKEN);
 }
 
 /* Sums of a chain's second product go on from turn to turn.  */
 static void write_sums(FormBuilder *b, Node *n, const Contract *c) {
     bool goes_on = c->number > 0;
     if (c->matrix.tensor) {
-        late(form_writes(b, n, ROOM_ACCUMULATORS, c->number), goes_on ? OF_ANY : OF_PUT);
+        lower_late(form_writes(b, n, ROOM_ACCUMULATORS, c->number), goes_on ? OF_ANY : OF_PUT);
         return;
     }
     if (!rprog_room(b->layout, ROOM_SUMS, c->number)) return;
-    if (goes_on) late(own(form_reads(b, n, ROOM_SUMS, c->number)), OF_BEFORE);
-    late(own(form_writes(b, n, ROOM_SUMS, c->number)), OF_TAKEN);
+    if (goes_on) lower_late(lower_own(form_reads(b, n, ROOM_SUMS, c->number)), OF_BEFORE);
+    lower_late(lower_own(form_writes(b, n, ROOM_SUMS, c->number)), OF_TAKEN);
 }
 
 Node *lower_multiply(FormBuilder *b) {
