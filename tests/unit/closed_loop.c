@@ -490,9 +490,10 @@ int loop_compare(Arena *a, const Device *got, const Device *want, const char *ro
         int r = rule_of(w[i].name);
         total += l.wrong;
         l.wrong = 0;
-        if (!own) continue;
         if (r == N_RULE) {
             wrong(&l, w[i].name, "no rule says what finds it again");
+        } else if (!own) {
+            continue;
         } else if (listed(rows, rule[r].row) && there(&w[i])) {
             compare_measured(&l, own, &w[i]);
             compared[r]++;

@@ -3,7 +3,7 @@
  * compute the same do.
  *
  *   SEED=n COUNT=1 build/tests/test_random_programs      one program again
- *   LONG=1 build/tests/test_random_programs              20,000 of them instead of 40
+ *   LONG=1 build/tests/test_random_programs              20,000 of them instead of 120
  */
 #include "effort.h"
 #include "random_trip.h"
@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-enum { PROGRAMS = 40, PROGRAMS_LONG = 20000, SHOWN = 5 };
+enum { PROGRAMS = 120, PROGRAMS_LONG = 20000, SHOWN = 5 };
 enum { PER_PAIR = 5, PER_SIZED = 10, PER_PRODUCTS = 5 };
 enum { SHRINK_TRIES = 200, SIZES = 4, SIZES_LONG = 12 };
 #define AGAIN "SEED=%llu COUNT=1 build/tests/test_random_programs"

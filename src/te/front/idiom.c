@@ -55,7 +55,7 @@ static const Idiom operator_idioms[] = {
     {"**", "pow(x, y), or x * x"},
     {"//", "x / y, which rounds down where both are integers, and comments behind #"},
     {"-=", "+= -(...)"},
-    {"/=", "*= 1 / (...)"},
+    {"/=", "*= 1 / (...), if it is real"},
 };
 
 static const char *find(const Idiom *row, size_t n, const char *name) {
