@@ -159,6 +159,8 @@ static void check_units(Reader *r, const Node *root, const Device *dev) {
             reader_fault(r, n, "check", "the second operand can lie nowhere");
         if ((u->a_smem || u->b_smem) && !u->k_major && !u->mn_major)
             reader_fault(r, n, "check", "no layout of shared memory is taken");
+        if (u->mn_atom > 0 && !u->mn_major)
+            reader_fault(r, n, "check", "mn_atom is of operands with m or n contiguous");
         if ((u->scale_k > 0) != (u->scale != HAL_NO_DTYPE) ||
             (u->scale_k > 0 && (!te_dtype_scale(u->scale) || u->k.from % u->scale_k)))
             reader_fault(r, n, "check", "scales need a type of scales, and scale_k that divides k");

@@ -179,6 +179,8 @@ typedef enum {
       "takes operands from shared memory with k contiguous")                                       \
     X(FLAG,   mn_major,  "",                      0,    0,    1,                                   \
       "takes operands from shared memory with m or n contiguous")                                  \
+    X(COUNT,  mn_atom,   "B",                     32,   32,   0,                                   \
+      "bytes that the swizzle of these moves together; absent: 16")                                \
     X(FLAG,   tmem,      "",                      0,    0,    0,                                   \
       "its results lie in Tensor Memory; absent: in registers")                                    \
     X(COUNT,  blocks,    "1",                     2,    2,    0,                                   \
@@ -210,6 +212,8 @@ typedef enum {
       "elements per dimension of a tensor box; 0: it has none")                                    \
     X(SPANS,  swizzles,        "B",        16,   128,   1,                                         \
       "swizzle spans it can write; 16 is none")                                                    \
+    X(COUNT,  atom,            "B",        32,   32,    0,                                         \
+      "bytes that the widest may move together instead of 16; absent: none")                       \
     X(FLAG,   fill_zero,       "",         0,    0,     1, "can fill with zero what lies outside") \
     X(FLAG,   fill_nan,        "",         0,    0,     1, "can fill with NaN what lies outside")  \
     X(FLAG,   async,           "",         0,    0,     1, "completes by a later wait")            \

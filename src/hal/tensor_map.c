@@ -14,6 +14,12 @@ static const struct {
 
 int tensor_map_element(const TensorMap *m) { return types[m->type].bytes; }
 
+int tensor_map_span(TmSwizzle swizzle) {
+    return 16 << (swizzle > TM_SWIZZLE_128 ? TM_SWIZZLE_128 : swizzle);
+}
+
+int tensor_map_atom(TmSwizzle swizzle) { return swizzle == TM_SWIZZLE_128_ATOM_32 ? 32 : 16; }
+
 TmType tensor_map_type(TeDtype storage, bool tf32) {
     switch (storage) {
     case TE_F64: return TM_F64;
@@ -33,7 +39,7 @@ static const char *wrong_tensor(const TensorMap *m) {
     if ((unsigned)m->type >= TM_TYPE_COUNT) return "its element type is none of the driver's";
     if (m->rank < least || m->rank > TM_RANK)
         return least > 1 ? "its rank is not 3 to 5" : "its rank is not 1 to 5";
-    if ((unsigned)m->interleave > 2 || (unsigned)m->swizzle > TM_SWIZZLE_128 ||
+    if ((unsigned)m->interleave > 2 || (unsigned)m->swizzle > TM_SWIZZLE_128_ATOM_32 ||
         (unsigned)m->promotion > 3 || (unsigned)m->fill > TM_FILL_NAN) {
         return "interleave, swizzle, L2 promotion or fill is not a value of its enumeration";
     }
@@ -79,7 +85,7 @@ const char *tensor_map_wrong(const TensorMap *m) {
     if (m->interleave) return NULL;
     uint32_t row = (m->im2col ? m->channels : m->box[0]) * (uint32_t)tensor_map_element(m);
     if (row % 16) return "the box's innermost rows are not multiples of 16 bytes";
-    if (m->swizzle && row > 16u << m->swizzle)
+    if (m->swizzle && row > (uint32_t)tensor_map_span((TmSwizzle)m->swizzle))
         return "the box's innermost rows are longer than the swizzle";
     return NULL;
 }

@@ -20,7 +20,10 @@ typedef enum {
 #undef X
         TM_TYPE_COUNT
 } TmType;
-typedef enum { TM_SWIZZLE_NONE, TM_SWIZZLE_32, TM_SWIZZLE_64, TM_SWIZZLE_128 } TmSwizzle;
+/* Spans of so many bytes, in which chunks of 16 bytes move, in the last one of 32.  */
+typedef enum {
+    TM_SWIZZLE_NONE, TM_SWIZZLE_32, TM_SWIZZLE_64, TM_SWIZZLE_128, TM_SWIZZLE_128_ATOM_32
+} TmSwizzle;
 typedef enum { TM_FILL_ZERO, TM_FILL_NAN } TmFill;
 
 enum { TM_RANK = 5, TM_BYTES = 128, TM_ALIGN = 64 };
@@ -46,6 +49,8 @@ typedef struct {
  * stride for the stride.  */
 const char *tensor_map_wrong(const TensorMap *m);
 int tensor_map_element(const TensorMap *m);               /* bytes */
+int tensor_map_span(TmSwizzle swizzle);                   /* bytes; 16 without one */
+int tensor_map_atom(TmSwizzle swizzle);                   /* bytes that move together */
 /* The type that moves elements as they are, bit for bit; those of 8 bits as TM_U8.  With `tf32` f32
  * is rounded to it on the way.  */
 TmType tensor_map_type(TeDtype storage, bool tf32);

@@ -210,7 +210,8 @@ static void tell_load(const Story *s, int side) {
     if (l->raw) buf_puts(s->out, ", as it lies in memory until registers are made of it");
     buf_printf(s->out, "; tile rows along %s, ", l->layout.inner == AX_K ? "K" : side ? "N" : "M");
     if (l->layout.bits) {
-        buf_printf(s->out, "16-byte chunks XORed with row bits %d..%d", l->layout.shift,
+        buf_printf(s->out, "%d-byte chunks XORed with row bits %d..%d",
+                   RTILE_ACCESS << l->layout.base, l->layout.shift,
                    l->layout.shift + l->layout.bits - 1);
     } else if (l->layout.pad) {
         buf_printf(s->out, "padded by %d element%s", l->layout.pad, l->layout.pad == 1 ? "" : "s");

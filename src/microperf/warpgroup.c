@@ -145,7 +145,7 @@ OperandCounts mp_ring_counts(const Model *m, const RProg *r, int side) {
     if (apart) own /= rprog_unit_blocks(m->dev, r);
     int lines = along == AX_K ? own : r->block.extent[AX_K];
     int sharing = side == rprog_cluster_side(r) && !apart ? rprog_cluster(r) : 1;
-    int span = RTILE_ACCESS << r->load[side].layout.bits;
+    int span = rprog_box_span(&r->load[side].layout);
     return (OperandCounts){.sectors = asked_bytes((double)bytes, span) / SECTOR / sharing,
                            .store_wavefronts = bytes / LINE,
                            .requests = (int)(bytes / ((int64_t)lines * span))};

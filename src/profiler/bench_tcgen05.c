@@ -81,7 +81,7 @@ static const char source[] =
 
 /* The names by which the source calls what a pair does otherwise, and the product.  */
 static const char *names(Arena *a, const ComputeUnit *u, int n) {
-    bool pair = u->blocks > 1, orders = u->mn_major;
+    bool pair = u->blocks > 1, orders = prelude_orders(u, true);
     Buf t = buf_new(a);
     buf_printf(&t, "#define BLOCKS %d\n#define MEET() %s()\n#define TAKE rl_tcgen05_take%s\n"
                "#define FREE rl_tcgen05_free%s\n", pair ? 2 : 1,

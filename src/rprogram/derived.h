@@ -5,6 +5,7 @@
  * the tests ask here, so that they cannot disagree.  */
 #ifndef ROLLER_RPROGRAM_DERIVED_H
 #define ROLLER_RPROGRAM_DERIVED_H
+#include "hal/tensor_map.h"
 #include "rprogram/rprog.h"
 
 /* Bytes of an element of operand 0 (a) or 1 (b) in shared memory: the unit's operand type for units
@@ -139,6 +140,11 @@ typedef struct {
 /* The upper corner of the pixels that rows of the operand begin at, less the extent.  */
 TeExtent rprog_pixel_upper(Arena *a, const Problem *p, const Access *of, const RPixelDim *x);
 bool rprog_box(const Problem *p, int side, RBox *out);
+/* Of a layout in boxes: bytes of a row, and the swizzle by which they are copied.  */
+static inline int rprog_box_span(const RLayout *l) { return RTILE_ACCESS << (l->bits + l->base); }
+static inline TmSwizzle rprog_box_swizzle(const RLayout *l) {
+    return l->base ? TM_SWIZZLE_128_ATOM_32 : (TmSwizzle)(TM_SWIZZLE_NONE + l->bits);
+}
 /* An operand of a load with `raw`, in k-steps of `step`: the read whose elements lie in the stages,
  * and the others, which are the same at all k of a step.  False: it is none.  */
 typedef struct {

@@ -28,7 +28,7 @@ int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, in
     const RLayout *l = &r->load[side].layout;
     int64_t mn = r->block.extent[own_axis(side)], k = r->block.extent[AX_K];
     int64_t rows = l->inner == AX_K ? mn : k, row = l->inner == AX_K ? k : mn;
-    int elem = rprog_elem(p, dev, r, side), span = (RTILE_ACCESS << l->bits) / elem;
+    int elem = rprog_elem(p, dev, r, side), span = rprog_box_span(l) / elem;
     RRaw raw;
     if (!rprog_load_facts(r->load[side].kind).chunks) row = ceil_div(row, span) * span;
     int64_t bytes = rows * (row + l->pad) * elem;

@@ -98,10 +98,10 @@ static void ring_facts(const Contract *c, const Device *dev, Side *s) {
     }
     rprog_box(c->p, s->side, &s->box);
     s->span = s->box.span;
+    s->atom = RTILE_ACCESS << s->l->layout.base;
     s->boxes = (int)(s->inner_k ? ceil_div(k, s->span / s->elem) : ceil_div(own, each));
     if (!s->inner_k) s->boxes /= s->parts;
     s->box_bytes = s->inner_k ? s->span * (s->apart ? own / s->parts : own) : BOX_SPAN * k;
-    s->stride = BOX_LINES * s->span;
     if (!s->inner_k) s->leading = s->box_bytes;
     else s->leading = s->span == RTILE_ACCESS ? s->box_bytes : dev->unit[c->r->unit].alignment;
     s->on = s->inner_k ? slice * s->elem : slice * BOX_SPAN;

@@ -68,10 +68,11 @@ typedef struct {
     int boxes, box_bytes;     /* ... copied by so many boxes to a stage, ... */
     int parts;                /* ... or by as many blocks of a cluster, each a part for all, ... */
     bool apart;               /* ... or for itself, where the unit reads those of a pair */
-    int leading, stride;      /* byte offsets of its order in descriptors, ... */
+    int leading;              /* byte offset of its order in descriptors, ... */
     int down, on;             /* ... to the next instruction tile along its axis, and along k */
     RRaw raw;                 /* l->raw: of what registers are made, read box by box: rows of ... */
-    int span;                 /* ... so many bytes */
+    int span;                 /* ... so many bytes, ... */
+    int atom;                 /* ... of which the swizzle moves so many together */
     RScales scales;           /* that the unit takes beside the elements */
     bool bytes;               /* fetched as bytes, converted right before the products, ... */
     bool fours;               /* ... or beside such: four k of a row at once */

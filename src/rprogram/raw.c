@@ -97,7 +97,7 @@ bool rprog_raw(const Problem *p, int side, int step, RRaw *out) {
 static int bytes_of(const RProg *r, int side) { return RTILE_ACCESS / r->load[side].vec; }
 
 int rprog_raw_span(const RProg *r, int side) {
-    return RTILE_ACCESS << r->load[side].layout.bits;
+    return rprog_box_span(&r->load[side].layout);
 }
 
 Fragment rprog_raw_fragment(const Device *dev, const RProg *r) {

@@ -83,25 +83,28 @@ bool warpgroup_moves(const Device *dev, const RProg *r, int64_t need, int64_t bl
     return each < need;
 }
 
-/* With swizzles of 16 << bits bytes.  */
-static int16_t box_mover(const Device *dev, LoadKind kind, int bits) {
+/* With the swizzle of boxes that lie so.  */
+static int16_t box_mover(const Device *dev, LoadKind kind, const RLayout *l) {
+    int bits = l->bits + l->base, atom = RTILE_ACCESS << l->base;
     for (int i = 0; i < dev->n_mover; i++) {
         const Mover *m = &dev->mover[i];
         bool boxes = m->async && m->box_max > 0 && m->from == PLACE_GLOBAL && m->to == PLACE_SMEM;
         if (strcmp(m->name, rprog_load_facts(kind).movers) != 0) continue;
-        if (boxes && m->fill_zero && (m->swizzles >> bits & 1)) return (int16_t)i;
+        bool swizzles = (m->swizzles >> bits & 1) && (atom == RTILE_ACCESS || m->atom == atom);
+        if (boxes && m->fill_zero && swizzles) return (int16_t)i;
     }
     return -1;
 }
 
 enum { BOX_BITS = 3 };        /* of the row's number, that move chunks of 16 bytes in a box */
 
-/* Rows of `span` bytes, in the swizzle of their width.  */
-static RLayout box_layout(int inner, int span) {
-    int bits = BOX_BITS;
+/* Rows of `span` bytes, in the swizzle of their width, which moves `atom` bytes together.  */
+static RLayout box_layout(int inner, int span, int atom) {
+    int bits = BOX_BITS, base = 0;
     while (RTILE_ACCESS << bits > span) bits--;
-    return (RLayout){.inner = (uint8_t)inner, .bits = (uint8_t)bits,
-                     .shift = (uint8_t)(bits ? BOX_BITS - bits : 0)};
+    while (RTILE_ACCESS << base < atom) base++;
+    return (RLayout){.inner = (uint8_t)inner, .bits = (uint8_t)(bits - base),
+                     .shift = (uint8_t)(bits ? BOX_BITS - bits : 0), .base = (uint8_t)base};
 }
 
 /* The operand as it lies in memory, in boxes as wide as a step has of it.  */
@@ -110,8 +113,8 @@ static bool raw_load(const Problem *p, const Device *dev, const RProg *r, int si
     int step = BOX_SPAN / te_dtype_bytes(dev->unit[r->unit].a);
     if (!rprog_raw(p, side, step, &x)) return false;
     int elem = te_dtype_bytes(x.storage);
-    RLayout layout = box_layout(AX_K, step / x.pack * elem);
-    int16_t mover = box_mover(dev, LOAD_TILE, layout.bits);
+    RLayout layout = box_layout(AX_K, step / x.pack * elem, RTILE_ACCESS);
+    int16_t mover = box_mover(dev, LOAD_TILE, &layout);
     if (mover < 0 || layout.bits == 0) return false;
     *out = (RLoad){.kind = LOAD_TILE, .mover = mover, .vec = (uint8_t)(RTILE_ACCESS / elem),
                    .along = AX_K, .raw = true, .layout = layout};
@@ -120,13 +123,15 @@ static bool raw_load(const Problem *p, const Device *dev, const RProg *r, int si
 
 bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out) {
     RBox box;
-    if (!warpgroup_copies(p, &dev->unit[r->unit], side)) return raw_load(p, dev, r, side, out);
+    const ComputeUnit *u = &dev->unit[r->unit];
+    if (!warpgroup_copies(p, u, side)) return raw_load(p, dev, r, side, out);
     rprog_box(p, side, &box);
     LoadKind kind = box.pixels > 0 ? LOAD_PIXELS : LOAD_TILE;
-    RLayout layout = box_layout(box.inner, box.span);
-    int16_t mover = box_mover(dev, kind, layout.bits);
+    int atom = box.inner != AX_K && u->mn_atom > 0 ? u->mn_atom : RTILE_ACCESS;
+    RLayout layout = box_layout(box.inner, box.span, atom);
+    int16_t mover = box_mover(dev, kind, &layout);
     if (mover < 0) return false;
-    int vec = RTILE_ACCESS / te_dtype_bytes(dev->unit[r->unit].a);
+    int vec = RTILE_ACCESS / te_dtype_bytes(u->a);
     *out = (RLoad){.kind = kind, .mover = mover, .vec = (uint8_t)vec,
                    .along = (uint8_t)box.inner, .layout = layout};
     return true;
@@ -139,8 +144,8 @@ static const char *check_tile(const Problem *p, const Device *dev, const RProg *
     bool same = l->kind == own.kind && l->mover == own.mover && l->vec == own.vec &&
                 l->along == own.along && l->layout.inner == own.layout.inner &&
                 l->layout.bits == own.layout.bits && l->layout.shift == own.layout.shift &&
-                !l->layout.base && !l->layout.pad && l->raw == own.raw && !l->region && !l->bytes &&
-                !l->table;
+                l->layout.base == own.layout.base && !l->layout.pad && l->raw == own.raw &&
+                !l->region && !l->bytes && !l->table;
     if (!same) return "a unit of warpgroups reads boxes as the operand lies in memory";
     int inner = r->block.extent[own.along], elem = rprog_elem(p, dev, r, side);
     if (own.raw && rprog_unit_side(r, side) != 0) return "registers are the unit's first operand";

@@ -16,9 +16,9 @@ const OperandType operand_types[] = {
 };
 
 Lay operand_lay(int span, bool mn, int extent, int bytes, bool wide) {
-    Lay l = {.span = span, .mn = mn};
+    Lay l = {.span = span, .mn = mn, .lines = mn && bytes == 4 ? 4 : 8};
     uint32_t rows = (uint32_t)extent, row_bytes = rows * (uint32_t)bytes;
-    uint32_t groups = 4 / (uint32_t)bytes;           /* of 8 lines of k, MN-major */
+    uint32_t groups = 32 / (uint32_t)bytes / l.lines;        /* of lines of k, MN-major */
     if (!mn && span == 16) {
         l.stride = wide ? 256 : 128;
         l.leading = wide ? 128 : rows / 8 * 128;
@@ -30,8 +30,8 @@ Lay operand_lay(int span, bool mn, int extent, int bytes, bool wide) {
         l.leading = wide ? 128 : row_bytes / 16 * 128;
     } else {
         uint32_t atoms = (row_bytes + (uint32_t)span - 1) / (uint32_t)span;
-        l.leading = 8 * (uint32_t)span * (wide ? groups : 1);
-        l.stride = 8 * (uint32_t)span * (wide ? 1 : atoms);
+        l.leading = l.lines * (uint32_t)span * (wide ? groups : 1);
+        l.stride = l.lines * (uint32_t)span * (wide ? 1 : atoms);
     }
     return l;
 }
@@ -46,13 +46,15 @@ static uint32_t place(const Lay *l, uint32_t mn, uint32_t k, uint32_t bytes) {
         }
         return group * l->stride + row * span + byte;
     }
-    uint32_t byte = mn * bytes, row = k % 8, group = k / 8;
+    uint32_t byte = mn * bytes, row = k % l->lines, group = k / l->lines;
     if (span == 16) return byte / 16 * l->stride + byte % 16 + row * 16 + group * l->leading;
     return byte / span * l->leading + byte % span + row * span + group * l->stride;
 }
 
-static uint32_t swizzle(uint32_t at, int span) {
-    for (int bit = 0; 16 << bit < span; bit++) at ^= (at >> (7 + bit) & 1) << (4 + bit);
+static uint32_t swizzle(uint32_t at, const Lay *l) {
+    int atom = l->lines == 4 ? 5 : 4;
+    for (int bit = 0; 1 << (atom + bit) < l->span; bit++)
+        at ^= (at >> (7 + bit) & 1) << (atom + bit);
     return at;
 }
 
@@ -61,7 +63,7 @@ void operand_put(unsigned char *smem, size_t size, uint32_t base, const Lay *l, 
     uint32_t bits = operand_encode(t, v), bytes = (uint32_t)operand_types[t].bytes;
     uint32_t at = base + place(l, (uint32_t)mn, (uint32_t)k, bytes);
     for (uint32_t i = 0; i < bytes; i++) {
-        uint32_t to = swizzle(at + i, l->span);
+        uint32_t to = swizzle(at + i, l);
         assert_true(to < size);
         smem[to] = (unsigned char)(bits >> (8 * i));
     }
@@ -70,7 +72,7 @@ void operand_put(unsigned char *smem, size_t size, uint32_t base, const Lay *l, 
 uint64_t operand_descriptor(const Lay *l, uint32_t at) {
     uint64_t mode = l->span == 128 ? 1 : l->span == 64 ? 2 : l->span == 32 ? 3 : 0;
     return (uint64_t)at >> 4 | (uint64_t)(l->leading >> 4) << 16 |
-           (uint64_t)(l->stride >> 4) << 32 | mode << 62;
+           (uint64_t)(l->stride >> 4) << 32 | (l->lines == 4 ? (uint64_t)1 << 61 : mode << 62);
 }
 
 uint32_t operand_encode(T t, double v) {

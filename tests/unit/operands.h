@@ -21,6 +21,7 @@ double operand_draw(Rng *r, T t);                     /* a whole number */
 typedef struct {
     int span;
     bool mn;                  /* MN-major */
+    uint32_t lines;           /* after which the pattern repeats: 8, of 32-byte atoms 4 */
     uint32_t leading, stride;
 } Lay;
 /* Of `extent` rows; wide: the looser of two choices of the strides.  */

@@ -82,13 +82,13 @@ const RingUnit ring_unit[RING_UNITS] = {
     {"wgmma.f8e5m2.f32", "f8e5m2", "", "f16", false},
     {"tcgen05.f16.f32", "f16", "", "f16", true},
     {"tcgen05.bf16.f32", "bf16", "", "f32", true},
-    {"tcgen05.tf32.f32", "f32", "@tf32", "f32", false},
+    {"tcgen05.tf32.f32", "f32", "@tf32", "f32", true},
     {"tcgen05.f8e4m3.f32", "f8e4m3", "", "f32", true},
     {"tcgen05.f8e5m2.f32", "f8e5m2", "", "f16", true},
     {"tcgen05.i8.i32", "i8", "", "i32", true},
     {"tcgen05.u8.i32", "u8", "", "i32", true},
     {"tcgen05.bf16.f32.pair", "bf16", "", "f32", true},
-    {"tcgen05.tf32.f32.pair", "f32", "@tf32", "f32", false},
+    {"tcgen05.tf32.f32.pair", "f32", "@tf32", "f32", true},
     {"tcgen05.i8.i32.pair", "i8", "", "i32", true},
 };
 
@@ -108,6 +108,11 @@ static int16_t named_mover(const Device *dev, const char *name) {
         if (strcmp(dev->mover[i].name, name) == 0) return (int16_t)i;
     }
     return -1;
+}
+
+/* The swizzle of words of 32 bits that lie along rows or columns.  */
+static RLayout layout_of_words(int inner) {
+    return (RLayout){.inner = (uint8_t)inner, .bits = 2, .base = 1};
 }
 
 /* The swizzle of rows of so many bytes.  */
@@ -137,12 +142,14 @@ static void choose_load(const KernelCase *c, RProg *r, int side) {
     const ROperand *op = &c->plan.problem[0].op[side];
     if (choose_raw(c, r, side)) return;
     int own = side ? AX_N : AX_M, inner = op->vec_k * op->bytes >= 16 ? AX_K : own;
+    bool words = inner != AX_K && op->bytes == 4;
     RBox box;
     bool pixels = rprog_box(&c->plan.problem[0], side, &box) && box.pixels > 0;
     r->load[side] = (RLoad){.kind = pixels ? LOAD_PIXELS : LOAD_TILE,
                             .mover = named_mover(c->dev, pixels ? "tma.im2col" : "tma.tile"),
                             .vec = (uint8_t)(16 / op->bytes), .along = (uint8_t)inner,
-                            .layout = layout_of(inner, pixels ? box.span : 128)};
+                            .layout = words ? layout_of_words(inner)
+                                            : layout_of(inner, pixels ? box.span : 128)};
 }
 
 /* Columns that this family has, at most `most`, if the unit does; boxes of what lies along them are

@@ -313,7 +313,7 @@ static void open_run(PtxRun *r, Data *x, const Case *c, uint64_t seed) {
     r->options.seed = seed;
     Lay la = operand_lay(c->span_a ? c->span_a : 16, c->a_mn, rows_of(c), bytes, c->wide);
     Lay lb = operand_lay(c->span_b, c->b_mn, rows_of_b(c), bytes, c->wide);
-    Lay scales = {16, false, 0, 128};
+    Lay scales = {16, false, 8, 0, 128};
     make(x, c, &la, &lb, seed);
     r->launch.block[0] = 128;
     r->launch.dynamic_smem = SMEM;
@@ -410,11 +410,11 @@ static void a_in_tensor_memory(void **state) {
 static void transposed_operands(void **state) {
     (void)state;
     for (int t = 0; t < TYPES; t++) {
-        if (types[t].a == T_TF32) continue;
         for (int mn = 1; mn < 4; mn++) {
             Case c = case_of(t, mn == 2 ? 64 : 128, 16 << mn);
-            c.span_a = 16 << (t + mn) % 4;
-            c.span_b = 16 << (t + 2 * mn) % 4;
+            bool words = types[t].a == T_TF32;
+            c.span_a = words && mn & 1 ? 128 : 16 << (t + mn) % 4;
+            c.span_b = words && mn & 2 ? 128 : 16 << (t + 2 * mn) % 4;
             c.a_mn = mn & 1;
             c.b_mn = mn & 2;
             c.wide = t & 1;
@@ -435,8 +435,10 @@ static void pairs(void **state) {
             c.span_b = 16 << (s + t) % 4;
             c.keep_d = s != 3;
             c.times = 1 + s % 2;
-            c.a_mn = s == 2 && types[t].a != T_TF32;
-            c.b_mn = s == 1 && types[t].a != T_TF32;
+            c.a_mn = s == 2;
+            c.b_mn = s == 1;
+            if (types[t].a == T_TF32 && c.a_mn) c.span_a = 128;
+            if (types[t].a == T_TF32 && c.b_mn) c.span_b = 128;
             check(&c, (uint64_t)(t * 10 + s));
         }
     }
@@ -615,6 +617,22 @@ static void what_is_done_instead(void **state) {
     Case c = case_of(0, 128, 16);
     for (size_t n = 0; n < sizeof tries / sizeof *tries; n++)
         run_without(tries[n].step, tries[n].instead, &c, tries[n].kind);
+}
+
+/* 32-bit elements along M or N lie in the swizzle of 32-byte atoms, and no others do.  */
+static void atoms_are_those_of_the_order(void **state) {
+    (void)state;
+    for (int other = 0; other < 3; other++) {
+        Case c = case_of(other < 2 ? 3 : 0, 128, 32);
+        c.a_mn = other != 1;
+        const char *kind = other < 2 ? "tf32" : "f16";
+        Arena *a = arena_create(NULL);
+        const char *ptx = arena_printf(a, "xor.b64 %%l6, %%l6, %llu;\n"
+                                          "@%%p3 tcgen05.mma.cta_group::1.kind::%s [%%r302], %%l6, "
+                                          "%%l7, %%r304, %%p2;\n", 3ull << 61, kind);
+        run_without(MMA, ptx, &c, SIM_DESCRIPTOR);
+        arena_destroy(a);
+    }
 }
 
 /* Copies are not worked out in order, which matters where a product reads what two wrote.  */
@@ -850,6 +868,7 @@ int main(void) {
         cmocka_unit_test(everything_is_needed),
         cmocka_unit_test(fences_are_forgiven),
         cmocka_unit_test(what_is_done_instead),
+        cmocka_unit_test(atoms_are_those_of_the_order),
         cmocka_unit_test(copies_have_no_order),
         cmocka_unit_test(pairs_are_two),
         cmocka_unit_test(shapes_of_moves),

@@ -94,6 +94,7 @@ static void maps_are_validated(void **state) {
     BAD(good, m.box[0] = 4);
     BAD(good, m.box[0] = 72);
     BAD(good, m.swizzle = 2);
+    BAD(good, m.swizzle = 5);
     BAD(good, m.element_stride[1] = 0);
     BAD(good, m.element_stride[1] = 9);
     BAD(good, m.interleave = 1);
@@ -185,9 +186,11 @@ static void make_tensor(void) {
     for (int k = 0; k < TENSOR; k++) tensor[k] = (unsigned char)(k * 7 + (k >> 8) * 13);
 }
 
-/* Bits 4.. of a byte offset are XORed with bits 7..; the tile starts at a multiple of 1024.  */
+/* Bits 4.. of a byte offset are XORed with bits 7.., with atoms of 32 bytes bits 5 and 6; the tile
+ * starts at a multiple of 1024.  */
 static uint32_t swizzled(uint32_t at, int swizzle) {
     uint32_t mask = (1u << swizzle) - 1;
+    if (swizzle == TM_SWIZZLE_128_ATOM_32) return at ^ ((at >> 7 & 3) << 5);
     return at ^ ((at >> 7 & mask) << 4);
 }
 
@@ -286,8 +289,8 @@ static void loads_tiles_of_every_rank(void **state) {
 static void loads_tiles_with_every_swizzle(void **state) {
     (void)state;
     static const Where at = {{3, 2, 0, 0, 0}, {0}};
-    for (int swizzle = 0; swizzle < 4; swizzle++) {
-        uint32_t span = 16u << swizzle;
+    for (int swizzle = 0; swizzle <= TM_SWIZZLE_128_ATOM_32; swizzle++) {
+        uint32_t span = swizzle < 4 ? 16u << swizzle : 128;
         for (int half = 0; half < 2; half++) {
             uint32_t box[2] = {span / (half ? 4 : 2), 24};
             if (box[0] * 2 < 16) continue;

@@ -298,7 +298,7 @@ static void rule(const char *body, int threads, uint64_t extra, int kind) {
         r.options.seed = seed;
         r.launch.block[0] = (uint32_t)threads;
         r.launch.dynamic_smem = SMEM;
-        Lay l = {16, false, 1024, 128};
+        Lay l = {16, false, 8, 1024, 128};
         run_memory(&r, zero, SMEM);
         run_memory(&r, NULL, 4096);
         run_number(&r, operand_descriptor(&l, A_AT) + extra);

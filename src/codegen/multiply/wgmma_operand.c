@@ -29,18 +29,22 @@ static Ir slice_at(const Kernel *k, const Side *s, Ir kk) {
 
 enum { FORMS = 4 };
 
+static bool is_usual(const Side *s) {
+    enum { SPAN = 128, ATOM = 16 };
+    return s->span == SPAN && s->atom == ATOM;
+}
+
 /* The instruction, and its form: orders of operands where the unit takes both, and how they lie
  * where that is not the usual way.  */
 static IrUnit unit_of(const Kernel *k, const Side *a, const Side *b, int form[FORMS]) {
-    enum { USUAL = 128 };
     const ComputeUnit *u = k->c->matrix.unit;
     int n = 0;
-    bool made = wgmma_has_registers(a), orders = u->mn_major;
-    bool usual = (made || a->span == USUAL) && b->span == USUAL;
+    bool made = wgmma_has_registers(a), orders = prelude_orders(u, k->c->matrix.tensor);
+    bool usual = (made || is_usual(a)) && is_usual(b);
     if (orders && !made) form[n++] = !a->inner_k;
     if (orders) form[n++] = !b->inner_k;
-    if (!usual && !made) form[n++] = (int)prelude_high(a->span);
-    if (!usual) form[n++] = (int)prelude_high(b->span);
+    if (!usual && !made) form[n++] = (int)prelude_high(a->span, a->atom);
+    if (!usual) form[n++] = (int)prelude_high(b->span, b->atom);
     const char *stem = k->c->matrix.tensor ? PRELUDE_TENSOR : PRELUDE_WGMMA;
     const Matrix *m = &k->c->matrix;
     const char *name = arena_printf(k->cg->arena, "%s%dn%dk%d_%s%s", stem, u->m.from * m->blocks,

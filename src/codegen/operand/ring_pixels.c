@@ -17,7 +17,7 @@ KernelMap pixels_map(Arena *a, const Contract *c, const Side *s) {
     int last = b->rank - 1;
     KernelMap map = {.tensor = s->o->access.tensor,
                      .fixed = {.im2col = true, .type = tensor_map_type(s->o->storage, false),
-                               .rank = b->rank, .swizzle = TM_SWIZZLE_NONE + s->l->layout.bits,
+                               .rank = b->rank, .swizzle = rprog_box_swizzle(&s->l->layout),
                                .promotion = 2, .channels = (uint32_t)(s->span / s->elem),
                                .pixels = (uint32_t)(s->extent / s->parts)}};
     map.dim[0] = size_number(b->channels);

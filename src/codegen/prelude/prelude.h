@@ -49,7 +49,12 @@ PRELUDE_TABLES(X)
 #define X(stem, make) PreludeMake make;
 PRELUDE_FAMILIES(X)
 #undef X
-unsigned prelude_high(int span);          /* of descriptors, with rows of so many bytes */
+/* Do products of warpgroups, or those of Tensor Memory, take operands of such a unit in either
+ * order?  */
+bool prelude_orders(const ComputeUnit *u, bool tensor);
+/* The upper half of descriptors, with rows of so many bytes, of which the swizzle moves `atom`
+ * together.  */
+unsigned prelude_high(int span, int atom);
 
 /* prelude_product.c: products of matrix units.  How the function (prelude_operand) and the
  * instruction name the types, and what registers of operands and sums are in C++.  */

@@ -43,8 +43,8 @@ static bool is_rest(const char *s, size_t len, const char *text) {
 
 /* Parameters of the template: orders of operands, and the upper halves of their descriptors.  */
 static void put_template(PreludeText *t, bool orders, bool made) {
-    enum { USUAL = 128 };
-    unsigned high = prelude_high(USUAL);
+    enum { USUAL = 128, ATOM = 16 };
+    unsigned high = prelude_high(USUAL, ATOM);
     prelude_put(t, "template <");
     if (orders && !made) prelude_put(t, "int A_TURNED, ");
     if (orders) prelude_put(t, "int B_TURNED, ");
@@ -66,7 +66,7 @@ bool prelude_make_tensor(const char *name, size_t len, PreludeText *t) {
     if (!kind || u.m.to != ROWS * blocks || blocks > MOST_BLOCKS ||
         u.k.to * te_dtype_bytes(u.a) != K_BYTES)
         return false;
-    bool orders = !u.tf32 && te_dtype_values(u.a) == 1;
+    bool orders = prelude_orders(&u, true);
     put_template(t, orders, made);
     bool scaled = u.scale_k > 0;
     prelude_put(t, FN "void %.*s(unsigned d, unsigned a, unsigned b, bool adds%s) {\n", (int)len,

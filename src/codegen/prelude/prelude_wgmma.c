@@ -13,28 +13,34 @@ static bool read(const char *name, size_t len, ComputeUnit *u, bool *made) {
            u->k.to * te_dtype_bytes(u->a) == K_BYTES;
 }
 
-/* The upper half of descriptors: rows of `span` bytes in their swizzle, blocks of 8 of them.  */
-unsigned prelude_high(int span) {
+bool prelude_orders(const ComputeUnit *u, bool tensor) {
+    return tensor ? te_dtype_values(u->a) == 1 : te_dtype_bytes(u->a) == 2;
+}
+
+/* Rows of `span` bytes in their swizzle, blocks of as many as it tells apart: 8, or 4 of 32-byte
+ * atoms, whose number only tcgen05 knows.  */
+unsigned prelude_high(int span, int atom) {
+    enum { ATOM_32 = 1 };
     unsigned swizzle = span == 128 ? 1 : span == 64 ? 2 : span == 32 ? 3 : 0;
+    if (atom == 32) return (unsigned)(4 * span) >> 4 | ATOM_32 << 29;
     return (unsigned)(8 * span) >> 4 | swizzle << 30;
 }
 
 enum { MADE = 4 };            /* registers of operand a */
 
-enum { USUAL = 128 };         /* bytes of a row */
+enum { USUAL = 128, ATOM = 16 };        /* bytes of a row, and moved together */
 
-/* Operands of 16 bits lie in either order.  */
 bool prelude_make_wgmma(const char *name, size_t len, PreludeText *t) {
     ComputeUnit u;
     bool made;
     if (!read(name, len, &u, &made)) return false;
-    bool whole = u.acc == TE_I32, half = u.acc == TE_F16, orders = te_dtype_bytes(u.a) == 2;
+    bool whole = u.acc == TE_I32, half = u.acc == TE_F16, orders = prelude_orders(&u, false);
     const char *kind = prelude_constraint(u.acc), *type = prelude_op_operand(&u);
     int n = u.n.to, sums = n / (half ? 4 : 2), more = made ? MADE : 1;
     prelude_put(t, "template <");
     if (orders) prelude_put(t, "%sint B_TURNED, ", made ? "" : "int A_TURNED, ");
-    if (!made) prelude_put(t, "unsigned A_HIGH = 0x%x, ", prelude_high(USUAL));
-    prelude_put(t, "unsigned B_HIGH = 0x%x>\n", prelude_high(USUAL));
+    if (!made) prelude_put(t, "unsigned A_HIGH = 0x%x, ", prelude_high(USUAL, ATOM));
+    prelude_put(t, "unsigned B_HIGH = 0x%x>\n", prelude_high(USUAL, ATOM));
     prelude_put(t, FN "void %.*s(%s *d, %s, unsigned b, bool adds) {\n", (int)len, name,
                 prelude_register(u.acc), made ? "const unsigned *a" : "unsigned a");
     prelude_put(t, "    asm volatile(\"{ .reg .b64 a, b; .reg .pred p;\"\n                 \"");

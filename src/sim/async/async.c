@@ -37,7 +37,7 @@ AsyncOp *async_new(SimLane by, AsyncKind kind, size_t n_segment) {
     op->kind = kind;
     op->by = by;
     op->block = by.w->block;
-    op->span = 16;
+    op->span = op->atom = 16;
     op->n_segment = n_segment;
     op->segment = arena_grow(c->arena, op->segment, &op->cap_segment, n_segment,
                              sizeof *op->segment);

@@ -67,7 +67,7 @@ struct AsyncOp {
     SimBlock *mbar_block;
     uint32_t mbar;
     uint32_t tx_bytes;        /* told to the mbarrier */
-    int span;                 /* swizzle of shared addresses, 16: none */
+    int span, atom;           /* swizzle of shared addresses, span 16: none */
     uint8_t fill[8];
     int fill_bytes;
     AsyncReduce reduce;

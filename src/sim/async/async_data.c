@@ -16,7 +16,7 @@ static bool self_contained(const AsyncOp *op, const AsyncSegment *p) {
 static uint32_t swizzled(const AsyncOp *op, const AsyncSegment *p, uint32_t at) {
     uint32_t base = op->block->smem_base;
     return op->span == 16 ? p->offset + at
-                          : sim_swizzle(base + p->offset + at, op->span, 0) - base;
+                          : sim_swizzle(base + p->offset + at, op->span, op->atom, 0) - base;
 }
 
 uint32_t async_step(const AsyncOp *op, const AsyncSegment *p) {

@@ -57,12 +57,12 @@ void sim_mma(const SimMma *s, const SimReg *a, const SimReg *b, const SimReg *c,
 static inline int sim_acc_row(int r, int lane) { return lane / 4 + 8 * (r / 2 % 2); }
 static inline int sim_acc_col(int r, int lane) { return r / 4 * 8 + lane % 4 * 2 + r % 2; }
 
-/* Swizzle of shared addresses: with span 32, 64 or 128 bytes the 16-byte chunk index inside the
- * span is XORed with the index of the 128-byte line (bits 7 and up). `base` shifts the line
- * index.  */
-static inline uint32_t sim_swizzle(uint32_t at, int span, uint32_t base) {
-    uint32_t mask = (uint32_t)span / 16 - 1;
-    return at ^ ((((at >> 7) - base) & mask) << 4);
+/* Swizzle of shared addresses: with span 32, 64 or 128 bytes the index inside the span of a chunk,
+ * of `atom` bytes, is XORed with the index of the 128-byte line (bits 7 and up). `base` shifts the
+ * line index.  */
+static inline uint32_t sim_swizzle(uint32_t at, int span, int atom, uint32_t base) {
+    uint32_t mask = (uint32_t)(span / atom) - 1;
+    return at ^ (((at >> 7) - base) & mask) * (uint32_t)atom;
 }
 
 /* A wgmma shared-memory descriptor.  */
@@ -70,6 +70,7 @@ typedef struct {
     uint32_t start, leading, stride;      /* bytes */
     uint32_t base;                        /* base offset, in lines of 128 bytes */
     int span;                             /* swizzle: 16 (none), 32, 64, 128 */
+    int atom;                             /* bytes that it moves together: 16, 32 */
 } SimDescriptor;
 SimDescriptor sim_descriptor(uint64_t bits);
 

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-int sim_tensormap_span(const TensorMap *map) { return 16 << map->swizzle; }
-
 uint32_t sim_tensormap_row_bytes(const TensorMap *map) {
     uint32_t elements = map->im2col ? map->channels : map->box[0];
     return elements * (uint32_t)tensor_map_element(map);

@@ -12,7 +12,6 @@ const char *sim_tensormap_encode(const TensorMap *map, uint8_t out[TM_BYTES]);
 void sim_tensormap_pack(const TensorMap *map, uint8_t out[TM_BYTES]);
 bool sim_tensormap_decode(const uint8_t in[TM_BYTES], TensorMap *out);
 
-int sim_tensormap_span(const TensorMap *map);          /* swizzle: 16 (none), 32, 64, 128 */
 /* The tile in shared memory: rows of row_bytes, back to back (before the swizzle).  */
 uint32_t sim_tensormap_rows(const TensorMap *map);
 uint32_t sim_tensormap_row_bytes(const TensorMap *map);

@@ -82,7 +82,8 @@ static AsyncOp *tile_op(SimLane by, const TensorMap *map, const SimTmRow *row, A
                                         .end = row[r].end,
                                         .lane = (uint8_t)by.lane};
     }
-    op->span = sim_tensormap_span(map);
+    op->span = tensor_map_span((TmSwizzle)map->swizzle);
+    op->atom = tensor_map_atom((TmSwizzle)map->swizzle);
     sim_tensormap_fill(map, op->fill);
     op->fill_bytes = tensor_map_element(map);
     return op;

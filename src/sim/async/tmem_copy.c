@@ -37,7 +37,7 @@ static void copy(TmemWork *k, SimBlock *b) {
 static int copy_chunks(SimLane by, const CopyInst *x, uint32_t *at) {
     uint64_t bits = tmem_descriptor_of(by, 1);
     SimDescriptor d;
-    const char *why = tmem_descriptor(bits, &d);
+    const char *why = tmem_descriptor(bits, false, 1, &d);
     int n = why ? 0 : sim_operand_chunks(&d, false, 1, 0, x->rows, at);
     if (x->columns == 4) {
         n /= 2;

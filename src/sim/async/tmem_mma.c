@@ -7,10 +7,10 @@
 static int operand_chunks(SimLane by, int operand, const TmemProduct *p, bool of_a, uint32_t *at) {
     uint64_t bits = tmem_descriptor_of(by, operand);
     SimDescriptor d;
-    const char *why = tmem_descriptor(bits, &d);
+    bool mn = of_a ? p->a_mn : p->b_mn;
     int bytes = tmem_is_packed(p->kind) ? 1 : sim_type_bits(of_a ? p->a : p->b) / 8;
-    int n = why ? 0 : sim_operand_chunks(&d, of_a ? p->a_mn : p->b_mn, bytes, 0,
-                                         tmem_rows(p, of_a), at);
+    const char *why = tmem_descriptor(bits, mn, bytes, &d);
+    int n = why ? 0 : sim_operand_chunks(&d, mn, bytes, 0, tmem_rows(p, of_a), at);
     if (!tmem_claim(by, bits, why, n, at)) return 0;
     SimBlock *peer = tmem_peer(by.w->block);
     return p->blocks == 1 || tmem_claim_peer(by, peer, n, at) ? n : 0;

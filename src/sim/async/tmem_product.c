@@ -39,8 +39,6 @@ static const char *check(const TmemProduct *p) {
     if (integer && p->n > 32 && p->n % 16) return "has an N above 32 that is no multiple of 16";
     if (integer && p->blocks > 1 && n % 16) return "has an N of a pair that is no multiple of 32";
     if (tmem_is_packed(p->kind) && (p->a_mn || p->b_mn)) return "transposes 4-bit types";
-    if (p->kind == TMEM_TF32 && (p->a_mn || p->b_mn))
-        return "transposes 32-bit types, whose swizzle the simulator does not know";
     if (p->b_mn && sim_type_bits(p->b) == 8 && n % 16)
         return "transposes 8-bit types with an N that is no multiple of 16";
     return NULL;
@@ -91,20 +89,29 @@ const char *tmem_product(TmemProductKind kind, int scales, uint32_t bits, int bl
     return check(out);
 }
 
-const char *tmem_descriptor(uint64_t bits, SimDescriptor *out) {
-    enum { VERSION = 46, SWIZZLE = 61 };
-    static const int span[8] = {[0] = 16, [2] = 128, [4] = 64, [6] = 32};
+/* Why operands of such elements cannot lie so (PTX ISA, "Canonical layouts"), or NULL.  */
+static const char *wrong_order(const SimDescriptor *d, bool mn_major, int bytes) {
+    bool words = mn_major && bytes == 4;
+    if (words == (d->atom == 32)) return NULL;
+    return words ? "has 32-bit elements along M or N in no swizzle of 32-byte atoms"
+                 : "has a swizzle of 32-byte atoms, but no 32-bit elements along M or N";
+}
+
+const char *tmem_descriptor(uint64_t bits, bool mn_major, int bytes, SimDescriptor *out) {
+    enum { VERSION = 46, SWIZZLE = 61, ATOM_32 = 1 };
+    static const int span[8] = {[0] = 16, [ATOM_32] = 128, [2] = 128, [4] = 64, [6] = 32};
     uint64_t known = (uint64_t)0x3fff | (uint64_t)0x3fff << 16 | (uint64_t)0x3fff << 32 |
                      (uint64_t)7 << VERSION | (uint64_t)7 << 49 | (uint64_t)7 << SWIZZLE;
     int swizzle = (int)(bits >> SWIZZLE);
     if ((bits >> VERSION & 7) != 1) return "lacks its constant 0b001 in bits 46 to 48";
     if (bits & ~known) return "has reserved bits set, or an absolute leading dimension";
-    if (swizzle == 1) return "has a swizzle of 32-byte atoms, which the simulator does not know";
     if (!span[swizzle]) return "has a swizzle that does not exist";
     /* Hopper's descriptors are the same but for version and codes of swizzles.  */
     *out = sim_descriptor(bits & ~((uint64_t)7 << SWIZZLE));
     out->span = span[swizzle];
-    return sim_descriptor_starts(out);
+    out->atom = swizzle == ATOM_32 ? 32 : 16;
+    const char *why = wrong_order(out, mn_major, bytes);
+    return why ? why : sim_descriptor_starts(out);
 }
 
 static void transpose(int rows, int columns, const double *in, double *out) {

@@ -31,8 +31,9 @@ const char *tmem_product(TmemProductKind kind, int scales, uint32_t bits, int bl
 /* Do the columns of N lie in two halves of the lanes, one beside the other (PTX ISA, "Data Path
  * Layout B")?  */
 static inline bool tmem_folds(const TmemProduct *p) { return p->blocks > 1 && p->m == 64; }
-/* Reads a shared memory descriptor.  Returns why it is none, or NULL.  */
-const char *tmem_descriptor(uint64_t bits, SimDescriptor *out);
+/* Reads a shared memory descriptor, of elements of so many bytes.  Returns why it is none, or
+ * NULL.  */
+const char *tmem_descriptor(uint64_t bits, bool mn_major, int bytes, SimDescriptor *out);
 /* Bytes of k of an operand.  */
 static inline int tmem_row_bytes(const TmemProduct *p) { return p->k * sim_type_bits(p->a) / 8; }
 

@@ -8,7 +8,8 @@ SimDescriptor sim_descriptor(uint64_t bits) {
                            .leading = (uint32_t)(bits >> 16 & 0x3fff) << 4,
                            .stride = (uint32_t)(bits >> 32 & 0x3fff) << 4,
                            .base = (uint32_t)(bits >> 49 & 7),
-                           .span = span[bits >> 62]};
+                           .span = span[bits >> 62],
+                           .atom = 16};
 }
 
 /* Without swizzle a core matrix is 8 rows of 16 bytes, back to back; `leading` steps along the
@@ -20,14 +21,15 @@ static uint32_t k_major_chunk(const SimDescriptor *d, uint32_t row, uint32_t chu
 }
 
 /* MN-major: a row is one k.  Without swizzle `stride` steps along m, `leading` along k; with one,
- * `leading` steps from one span along m to the next and `stride` from 8 k to the next 8.  */
+ * `leading` steps from one span along m to the next and `stride` from one group of k to the next,
+ * of as many as the swizzle tells apart in 128 bytes.  */
 static uint32_t mn_major_chunk(const SimDescriptor *d, uint32_t row, uint32_t chunk) {
     if (d->span == 16) {
         return d->start + chunk * d->stride + row / 8 * d->leading + row % 8 * 16;
     }
-    uint32_t per_span = (uint32_t)d->span / 16;
+    uint32_t per_span = (uint32_t)d->span / 16, group = d->atom == 16 ? 8 : 4;
     return d->start + chunk / per_span * d->leading + chunk % per_span * 16 +
-           row / 8 * d->stride + row % 8 * (uint32_t)d->span;
+           row / group * d->stride + row % group * (uint32_t)d->span;
 }
 
 int sim_operand_chunks(const SimDescriptor *d, bool mn_major, int bytes, int first, int extent,
@@ -37,20 +39,20 @@ int sim_operand_chunks(const SimDescriptor *d, bool mn_major, int bytes, int fir
         uint32_t rows = 32 / (uint32_t)bytes, per_chunk = 16 / (uint32_t)bytes;
         for (uint32_t row = 0; row < rows; row++) {
             for (uint32_t chunk = from / per_chunk; chunk < to / per_chunk; chunk++) {
-                at[n++] = sim_swizzle(mn_major_chunk(d, row, chunk), d->span, d->base);
+                at[n++] = sim_swizzle(mn_major_chunk(d, row, chunk), d->span, d->atom, d->base);
             }
         }
     } else {
         for (uint32_t row = from; row < to; row++) {
-            at[n++] = sim_swizzle(k_major_chunk(d, row, 0), d->span, d->base);
-            at[n++] = sim_swizzle(k_major_chunk(d, row, 1), d->span, d->base);
+            at[n++] = sim_swizzle(k_major_chunk(d, row, 0), d->span, d->atom, d->base);
+            at[n++] = sim_swizzle(k_major_chunk(d, row, 1), d->span, d->atom, d->base);
         }
     }
     return (int)n;
 }
 
 const char *sim_descriptor_starts(const SimDescriptor *d) {
-    uint32_t lines = (uint32_t)d->span / 16;
+    uint32_t lines = (uint32_t)(d->span / d->atom);
     if (d->span == 16 || ((d->start >> 7) & (lines - 1)) == (d->base & (lines - 1))) return NULL;
     return "starts in the middle of the swizzle pattern, which its base offset does not tell";
 }
