@@ -40,8 +40,8 @@ static double run_bytes(const Problem *p, const RProg *r, int i) {
 /* Has source i the same part of a box, laid out in the same way?  */
 static bool same_tile(const RProg *x, const RProg *y, int i) {
     const RLayout *a = &x->load[i].layout, *b = &y->load[i].layout;
-    return memcmp(&x->block, &y->block, sizeof x->block) == 0 && a->pad == b->pad &&
-           a->bits == b->bits && a->shift == b->shift && a->base == b->base;
+    return memcmp(&x->block, &y->block, sizeof x->block) == 0 && a->bits == b->bits &&
+           a->shift == b->shift && a->base == b->base;
 }
 
 /* The wavefronts of the program's box, at the place that is returned.  */
@@ -145,7 +145,6 @@ static void explain_source(const Problem *p, const RProg *r, int i, Buf *out) {
     mp_fixed(out, run_bytes(p, r, i), 0);
     buf_puts(out, " bytes; in shared memory rows of ");
     buf_printf(out, "%lld bytes", (long long)rprog_permute_row(p, r, i) * x->bytes);
-    if (l->pad) buf_printf(out, " padded by %d", l->pad * x->bytes);
     if (l->bits) buf_printf(out, ", chunks swizzled by %d bits", l->bits);
     buf_puts(out, ", ");
     mp_fixed(out, rprog_permute_stores(p, r, i) / elements, 2);

@@ -70,8 +70,8 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
     X(LOAD_V, "v") /* KIND MOVER vec N ...: that of a chain's second product */                    \
     X(BOX, "box") /* N ...: points of a block along each axis of the outputs */                    \
     X(THREADS, "threads") /* N: threads of a block */                                              \
-    X(READ_A, "read") /* N [pad N] [swizzle B S M]: elements of a read, layout of the box */       \
-    X(READ_B, "read2") /* N [pad N] [swizzle B S M]: the same of a second source */                \
+    X(READ_A, "read") /* N [swizzle B S M]: elements of a read, layout of the box */       \
+    X(READ_B, "read2") /* N [swizzle B S M]: the same of a second source */                \
     X(STORE, "store") /* N [shared|boxes]: elements of a store, and its way */                     \
     X(RASTER, "raster") /* row|column|grouped N [cluster N] [GRID]: order of tiles */              \
     X(SPLIT, "split") /* N [tail N blocks N] [lanes N]: slices of k; tiles dealt by steps */       \
@@ -213,7 +213,7 @@ int rprog_splits(const Device *dev, int64_t blocks, int64_t steps, int32_t split
 extern const char *const rprog_keep_name[KEEP_COUNT];
 /* Wavefronts of a box's parts by layout and width of the accesses (as a power of two): of filling
  * them and of reading them; below 0: not counted yet.  */
-enum { BOX_LAYOUTS = 23, BOX_WIDTHS = 5 };
+enum { BOX_LAYOUTS = 16, BOX_WIDTHS = 5 };
 typedef struct {
     double fill[PERMUTE_SOURCES][BOX_WIDTHS][BOX_LAYOUTS];
     double read[PERMUTE_SOURCES][BOX_WIDTHS][BOX_LAYOUTS];

@@ -21,11 +21,10 @@ static bool is_one(const Problem *p, int axis) {
 static void rooms(RoomWalk *w) {
     if (rprog_permute_points(w->p, w->r) > POINTS_MAX) w->end = INT32_MAX;
     for (int i = 0; i < w->p->permute.n_source && w->end < INT32_MAX; i++) {
-        int64_t row = rprog_permute_row(w->p, w->r, i), bytes = w->p->permute.source[i].bytes;
-        int64_t all = rprog_permute_elements(w->p, w->r, i), pad = w->r->load[i].layout.pad;
-        Room x = layout_one(ROOM_BOX, i, w->end, (all + ceil_div(all, row) * pad) * bytes);
+        int bytes = w->p->permute.source[i].bytes;
+        Room x = layout_one(ROOM_BOX, i, w->end, rprog_permute_elements(w->p, w->r, i) * bytes);
         x.bytes = ceil_div(x.bytes, RTILE_ACCESS) * RTILE_ACCESS;
-        x.row = (row + pad) * bytes;
+        x.row = rprog_permute_row(w->p, w->r, i) * bytes;
         layout_room(w, x);
     }
 }
@@ -106,11 +105,10 @@ static bool stores_fit(const Problem *p, const RProg *r) {
 
 static bool layout_fits(const Problem *p, const RProg *r, int source) {
     const RLayout *l = &r->load[source].layout;
-    int bytes = p->permute.source[source].bytes, width = rprog_permute_width(p, r, source);
+    int bytes = p->permute.source[source].bytes;
     int64_t row = rprog_permute_row(p, r, source), all = rprog_permute_elements(p, r, source);
     int64_t line = (int64_t)RTILE_ACCESS / bytes << (l->base + l->bits);
-    if (l->pad < 0 || l->pad % width || (l->pad && row % width)) return false;
-    return !l->bits || (!l->pad && row % line == 0 && all % row == 0);
+    return !l->pad && (!l->bits || (row % line == 0 && all % row == 0));
 }
 
 static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
@@ -154,7 +152,7 @@ static const char *check(const Problem *p, const Device *dev, const RProg *r) {
         if (!reads_fit(p, r, i))
             return "a read is wider than the contiguous aligned run of its source";
         if (!layout_fits(p, r, i))
-            return "padding or swizzle break the alignment of reads of shared memory";
+            return "rows in shared memory cannot be laid out so";
     }
     if (r->split != 1) return "a permute program has no split";
     const char *why = skeleton_grid_check(&rprog_permute, p, dev, r, 1);

@@ -44,7 +44,7 @@ static Tile tile_of(const Problem *p, const RProg *r, int source) {
     return x;
 }
 
-/* Sets `digit` to the place of element n; returns where that lies in the part, before padding.  */
+/* Sets `digit` to the place of element n; returns where that lies in the part, without swizzle.  */
 static int32_t place_of(const Order *o, int64_t n, int32_t *digit) {
     int32_t at = 0;
     for (int i = 0; i < o->n; i++) {
@@ -173,8 +173,6 @@ static double sampled(const Tile *x, bool fill, Sample *s, RLayout layout, int w
 static void try(Search *s, RLayout layout, int which) {
     int64_t row = s->tile.row, line = (int64_t)RTILE_ACCESS / s->tile.bytes
                                       << (layout.base + layout.bits);
-    int width = s->read.kind.width;
-    if (layout.pad % width || (layout.pad && row % width)) return;
     if (layout.bits && (row % line || s->tile.elements % row)) return;
     double n = sampled(&s->tile, true, &s->fill, layout, which);
     if (n < s->least) n += sampled(&s->tile, false, &s->read, layout, which);
@@ -198,9 +196,7 @@ static int power_of(int vec) {
 }
 
 void rprog_permute_layout(const Problem *p, RProg *r, int source, BoxTried *tried) {
-    /* Bytes: one bank to five chunks of 16; row bits that a swizzle may begin at.  */
-    enum { PADS = 7, SHIFTS = 5 };
-    static const int pad[PADS] = {4, 8, 16, 32, 48, 64, 80};  /* bytes */
+    enum { SHIFTS = 5 };      /* row bits that a swizzle may begin at */
     Search s;
     s.tile = tile_of(p, r, source);
     s.fill.kind = kind_of(&s.tile, true, FEW);
@@ -220,10 +216,6 @@ void rprog_permute_layout(const Problem *p, RProg *r, int source, BoxTried *trie
             RLayout layout = {.bits = (uint8_t)bits, .shift = (uint8_t)shift};
             if (s.least > ideal) try(&s, layout, which);
         }
-    }
-    for (int i = 0; i < PADS && s.least > ideal; i++, which++) {
-        if (pad[i] % bytes == 0)
-            try(&s, (RLayout){.pad = (int16_t)(pad[i] / bytes)}, which);
     }
     r->load[source].layout = s.best;
 }

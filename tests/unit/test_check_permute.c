@@ -210,8 +210,8 @@ static void broken_rules_are_named(void **state) {
     BREAK(r.thread.extent[AX_M] = 2, "box only")
     BREAK(r.store_vec = 16, "store_vec")
     BREAK(r.load[0].vec = 16, "wider than")
-    BREAK(r.load[0].layout.bits = 7, "swizzle")
-    BREAK(r.load[0].layout.pad = 1; r.store_vec = 2, "padding")
+    BREAK(r.load[0].layout.bits = 7, "laid out")
+    BREAK(r.load[0].layout.pad = 1, "laid out")
     BREAK(r.smem += 16, "derived")
     arena_destroy(a);
 }

@@ -63,15 +63,14 @@ static void permute_place(Kernel *k) {
     ir_simple(cg, IR_STMT_BLANK);
 }
 
-/* Element `at` of a part behind padding or swizzle.  */
+/* Element `at` of a part behind its swizzle.  */
 static Ir skewed(const Kernel *k, int source, Ir at) {
     const Cg *cg = k->cg;
     const RLayout *l = &k->task->r->load[source].layout;
     int bytes = view_of(k)->source[source].bytes, chunk = RTILE_ACCESS / bytes;
-    int64_t row = rprog_room(k->l->layout, ROOM_BOX, source)->row / bytes - l->pad;
-    if (!l->pad && !l->bits) return at;
+    int64_t row = rprog_room(k->l->layout, ROOM_BOX, source)->row / bytes;
+    if (!l->bits) return at;
     Ir line = ir_div(cg, at, unsigned_of(k, row));
-    if (l->pad) return ir_add(cg, at, ir_mul(cg, line, unsigned_of(k, l->pad)));
     if (l->shift) line = ir_binary(cg, IR_SHR, line, ir_int(cg, l->shift));
     line = ir_rem(cg, line, unsigned_of(k, 1 << l->bits));
     return ir_binary(cg, IR_XOR, at, ir_mul(cg, line, unsigned_of(k, chunk << l->base)));
