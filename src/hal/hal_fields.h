@@ -209,7 +209,7 @@ typedef enum {
     X(COUNT,  alignment,       "B",        1,    4096,  1, "of both ends")                         \
     X(COUNT,  stride_multiple, "B",        1,    4096,  1, "strides must be a multiple; 1: any")   \
     X(COUNT,  box_max,         "1",        0,    65536, 1,                                         \
-      "elements per dimension of a tensor box; 0: it has none")                                    \
+      "elements per dimension of a tensor box, pixels of a column; 0: none")                       \
     X(SPANS,  swizzles,        "B",        16,   128,   1,                                         \
       "swizzle spans it can write; 16 is none")                                                    \
     X(COUNT,  atom,            "B",        32,   32,    0,                                         \

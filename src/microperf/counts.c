@@ -258,11 +258,27 @@ static void count_operand(const Model *m, const RProg *r, int side, CountMemo *m
     c->requests = c->store_wavefronts = 0;
 }
 
+/* A region that boxes bring, a plane each; a warp has its part of the rows, chunk by chunk.  */
+static void count_planes(const Model *m, const RProg *r, int side, CountMemo *memo,
+                         StepCounts *out) {
+    RRegion x;
+    OperandCounts *c = &out->of[side];
+    int own = mp_own_axis(side), team = rprog_team(m->dev, r);
+    if (!rprog_region(m->p, r, side, &x)) return;
+    double share = (double)r->warp.extent[own] / r->block.extent[own] / team;
+    int chunks = r->block.extent[AX_K] * m->p->op[side].bytes / RTILE_ACCESS;
+    c->fragment_wavefronts = count_block(m, r, side, memo) * share * chunks;
+    out->region_requests = x.planes;
+    out->region_stores = (double)rprog_region_slot(m->p, r, side) / (WARP * 4);
+    out->region_sectors = mp_boxes_sectors(mp_region_sectors(m->p, r, side, &x), x.span);
+}
+
 static void count_operands(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
     *out = (StepCounts){0};
     for (int side = 0; side < m->p->n_operand; side++) {
         if (m->p->op[side].made) continue;
-        if (rprog_warpgroups(m->dev, r)) out->of[side] = mp_ring_counts(m, r, side);
+        if (rprog_region_boxes(&r->load[side])) count_planes(m, r, side, memo, out);
+        else if (rprog_warpgroups(m->dev, r)) out->of[side] = mp_ring_counts(m, r, side);
         else count_operand(m, r, side, memo, out);
     }
 }

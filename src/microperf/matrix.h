@@ -19,13 +19,14 @@ double mp_matrix_extra(const Model *m, const RProg *r);
  * busy with one of a block at a rate in FLOP per clock, and the plan in words.  */
 OperandCounts mp_ring_counts(const Model *m, const RProg *r, int side);
 /* Bytes that L2 could store in the time of so many outputs, which may leave by boxes.  */
+double mp_boxes_sectors(double sectors, int row);         /* of rows of so many bytes */
 double mp_boxes_asked(const Model *m, const RProg *r, double bytes);
 Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c);
 double mp_ring_clocks(const Model *m, const RProg *r, double rate);
 /* The least that a step takes whose registers are made; 0: none are.  */
 double mp_made_clocks(const Model *m, const RProg *r, const Step *s);
 /* ... by the lane that copies columns of pixels.  */
-double mp_copying_clocks(const RProg *r, const Step *s);
+double mp_copying_clocks(const Model *m, const RProg *r, const Step *s);
 double mp_joining_clocks(const Model *m, const RProg *r, double rate);    /* 0: sums join none */
 /* From the last product of a tile until other sums may take the place of its own; 0: they lie in
  * registers.  */

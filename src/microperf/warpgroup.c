@@ -60,7 +60,14 @@
  *       as in a chunk for bytes that are copies, + 1/4; else 1 + operations + 1/per, + 1 below four
  *       bytes
  *   COMPUTE, per step: at least the shared-memory latency + slices * (c + 28): a warp's own
- *       instructions follow each other  */
+ *       instructions follow each other
+ *
+ * Of a region that boxes bring (region.c), once for each tile, ldmatrix loads these:
+ *   wavefronts of the operand, per step: those of all rows of the tile, eight at a time, in their
+ *       swizzled places, for each 16 bytes of k
+ *   c = 7 * WM/64: a load of four matrices, its place, and a register of each that is moved
+ *   copies, loads from L2: planes of lines, without what is outside of the tensor; a share of each
+ *       step, and the first tile's in FILL  */
 #include "microperf/matrix.h"
 #include "microperf/sectors.h"
 #include "microperf/step.h"
@@ -78,8 +85,12 @@ static double made_registers(const Model *m, const RProg *r, int side) {
  * kernels.  */
 static double made_issue(const Model *m, const RProg *r, int side) {
     enum { WORD = 4 };
+    enum { MATRICES = 7 };    /* a load of four, of which a register each is moved; its place */
     RRaw x;
     TeDtype type = m->dev->unit[r->unit].a;
+    if (r->load[side].region)
+        return (double)r->warp.extent[mp_own_axis(side)] / r->thread.extent[mp_own_axis(side)] *
+               MATRICES;
     int per = rprog_raw_fragment(m->dev, r).per_register;
     if (!rprog_raw(m->p, side, r->block.extent[AX_K], &x)) return 0;
     bool part = te_dtype_bytes(x.storage) < WORD;
@@ -90,7 +101,9 @@ static double made_issue(const Model *m, const RProg *r, int side) {
     return made_registers(m, r, side) * (1 + per * each);
 }
 
-static int made_side(const RProg *r) { return r->load[0].raw ? 0 : r->load[1].raw ? 1 : -1; }
+static int made_side(const RProg *r) {
+    return rprog_by_lanes(&r->load[0]) ? 0 : rprog_by_lanes(&r->load[1]) ? 1 : -1;
+}
 
 /* A warp makes the registers of a slice while products of those before are under way; its own
  * instructions follow each other.  */
@@ -103,10 +116,11 @@ double mp_made_clocks(const Model *m, const RProg *r, const Step *s) {
 
 /* Wavefronts by which the unit reads an operand in a k-step of one warpgroup: each instruction
  * reads both whole.  */
-static double operand_reads(const Model *m, const RProg *r, int side) {
+static double operand_reads(const Model *m, const RProg *r, const StepCounts *c, int side) {
     double tiles = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
     double bytes = (double)r->warp.extent[AX_K] * rprog_elem(m->p, m->dev, r, side);
     if (m->p->op[side].made) return 0;
+    if (r->load[side].region) return rprog_team(m->dev, r) * c->of[side].fragment_wavefronts;
     if (r->load[side].raw) {  /* of the lanes of its warps */
         double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
         RRaw x;
@@ -134,6 +148,10 @@ static double asked_bytes(double bytes, int row) {
     return row < LEAST ? bytes / row * LEAST : bytes;
 }
 
+double mp_boxes_sectors(double sectors, int row) {
+    return asked_bytes(sectors * SECTOR, row) / SECTOR;
+}
+
 double mp_boxes_asked(const Model *m, const RProg *r, double bytes) {
     return r->via == VIA_BOXES ? asked_bytes(bytes, rprog_box_row(m->p, r)) : bytes;
 }
@@ -153,9 +171,9 @@ OperandCounts mp_ring_counts(const Model *m, const RProg *r, int side) {
 
 /* Instructions of the lane that copies, counted in compiled kernels: for each box of pixels, which
  * has places of its own.  */
-static double pixels_issue(const RProg *r, const StepCounts *c) {
+static double pixels_issue(const Model *m, const RProg *r, const StepCounts *c) {
     enum { BOX_ISSUE = 20 };
-    double boxes = 0;
+    double boxes = c->region_requests / greater((double)rprog_tiles(m->p, r, AX_K), 1);
     for (int side = 0; side < CONTRACTION_OPERANDS; side++)
         if (r->load[side].kind == LOAD_PIXELS) boxes += (double)c->of[side].requests;
     return boxes * BOX_ISSUE;
@@ -163,9 +181,9 @@ static double pixels_issue(const RProg *r, const StepCounts *c) {
 
 /* One lane issues them, one behind the other, as fast as each may use what the one before has made
  * (Jia et al., Dissecting the Volta GPU architecture: 4 clocks).  */
-double mp_copying_clocks(const RProg *r, const Step *s) {
+double mp_copying_clocks(const Model *m, const RProg *r, const Step *s) {
     enum { DEPENDENT = 4 };
-    return DEPENDENT * pixels_issue(r, s->counts);
+    return DEPENDENT * pixels_issue(m, r, s->counts);
 }
 
 /* A warpgroup's products of a step and then its sums of it, which join others.  */
@@ -197,6 +215,14 @@ static void add_tensor_scales(const Model *m, const RProg *r, Step *s) {
     }
 }
 
+/* A region that is copied once for a tile: its part of each step.  */
+static void add_region(const Model *m, const RProg *r, const StepCounts *c, Step *s) {
+    double steps = greater((double)rprog_tiles(m->p, r, AX_K), 1);
+    s->stored += c->region_stores / steps;
+    s->sectors += c->region_sectors / steps;
+    s->region = c->region_sectors * SECTOR;
+}
+
 Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
     /* Instructions of a warp, counted in compiled kernels: to wait for a stage, free one and move
      * on; of a product; of the warp that copies.  */
@@ -211,11 +237,12 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
     s.issue = s.warps * (STEP_ISSUE + s.groups * s.group_issue) + COPY_ISSUE;
     for (int side = 0; side < m->p->n_operand; side++) {
         s.stored += (double)c->of[side].store_wavefronts;
-        s.wavefronts += warpgroups(m, r) * operand_reads(m, r, side);
+        s.wavefronts += warpgroups(m, r) * operand_reads(m, r, c, side);
         s.sectors += c->of[side].sectors;
         s.issue += (double)c->of[side].requests;
     }
-    s.issue += pixels_issue(r, c);
+    s.issue += pixels_issue(m, r, c);
+    add_region(m, r, c, &s);
     add_tensor_scales(m, r, &s);
     if (rprog_promotes(m->p, m->dev, r)) s.issue += s.warps * mp_lane_sums(m, r);
     s.wavefronts += s.stored;

@@ -15,14 +15,29 @@ BlockBytes rprog_block_bytes(const Problem *p, const Device *dev, const RProg *r
 }
 
 static Loads loads_of(const RoomWalk *w, const BlockBytes *b) {
+    RingTurn stays = rprog_persistent(w->r) ? TURN_TILES : TURN_ONCE;
     Loads x = {.n_ring = 1};
     x.ring[0] = (Ring){.turn = TURN_STEPS, .slots = w->r->stages};
     if (w->out) x.ring[0].ahead = rprog_steps_ahead(w->p, w->r);
-    for (int side = 0; side < w->p->n_operand; side++) {
-        Load load = {w->p, w->r, side, side, 0, b->of[side].tile};
-        if (load.bytes > 0) loads_add(&x, load);
+    x.ring[1] = (Ring){.turn = stays, .slots = rprog_region_slots(w->r)};
+    for (int i = 0; i < 2 * w->p->n_operand; i++) {       /* regions behind the stages */
+        int side = i % w->p->n_operand, ring = i >= w->p->n_operand;
+        Load load = {w->p, w->r, side, side, ring, b->of[side].tile};
+        if (rprog_region_boxes(&w->r->load[side]) != ring || load.bytes == 0) continue;
+        loads_add(&x, load);
+        x.n_ring = ring + 1;
     }
     return x;
+}
+
+/* Bytes of all their slots.  */
+static int64_t loads_bytes(const RProg *r, const BlockBytes *b) {
+    int64_t all = 0;
+    for (int side = 0; side < CONTRACTION_OPERANDS; side++) {
+        bool region = rprog_region_boxes(&r->load[side]);
+        all += (region ? rprog_region_slots(r) : r->stages) * b->of[side].tile;
+    }
+    return all;
 }
 
 /* Scales of a step on their way to Tensor Memory: once each, for all four parts of its lanes.  They
@@ -62,7 +77,7 @@ static int box_slots(const RoomWalk *w, const BlockBytes *b) {
 
 int rprog_box_slots(const Problem *p, const Device *dev, const RProg *r) {
     BlockBytes b = rprog_block_bytes(p, dev, r);
-    RoomWalk w = {.dev = dev, .r = r, .end = r->stages * (b.of[0].tile + b.of[1].tile)};
+    RoomWalk w = {.dev = dev, .r = r, .end = loads_bytes(r, &b)};
     return box_slots(&w, &b);
 }
 
@@ -145,11 +160,11 @@ void contract_fragments(RoomWalk *w) {
     for (int side = 0; side < w->p->n_operand; side++) {
         const RLoad *l = &w->r->load[side];
         Room x = layout_one(ROOM_FRAGMENTS, side, 0, 0);
-        if (l->raw) {
+        if (rprog_by_lanes(l)) {
             x.slots = w->r->block.extent[AX_K] / w->r->thread.extent[AX_K];
             x.ring = layout_ring(w, TURN_BODIES, x.slots, 0);
         }
-        if (l->raw || rprog_fetched_ahead(w->dev, w->r, side)) layout_add(w, x);
+        if (rprog_by_lanes(l) || rprog_fetched_ahead(w->dev, w->r, side)) layout_add(w, x);
     }
 }
 

@@ -31,6 +31,12 @@ static inline LoadFacts rprog_load_facts(LoadKind kind) {
 static inline bool rprog_through_registers(const RLoad *l) {
     return rprog_load_facts(l->kind).registers;
 }
+/* A region that boxes bring, from which lanes load the unit's first operand; any operand that the
+ * unit takes from registers, of what lies in shared memory.  */
+static inline bool rprog_region_boxes(const RLoad *l) {
+    return l->region && !rprog_load_facts(l->kind).chunks;
+}
+static inline bool rprog_by_lanes(const RLoad *l) { return l->raw || rprog_region_boxes(l); }
 /* Do elements wait in registers for their stage?  Regions have none.  */
 static inline bool rprog_waits(const RLoad *l) { return rprog_through_registers(l) && !l->region; }
 /* Do the threads copy chunks as they are?  */
@@ -245,6 +251,16 @@ int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, in
 /* The region of an operand that is loaded as one; false: it is not, or no such region can be laid
  * out.  Entries of its table, elements of its zeros.  */
 bool rprog_region(const Problem *p, const RProg *r, int side, RRegion *out);
+bool rprog_region_of_tile(const Problem *p, const RProg *r, int side, RRegion *out);
+/* Of warpgroups: bytes of the region in a slot, and slots; the channels that a k-step has, all of
+ * one pixel; and how copies of columns of pixels bring it (RBox.pixels): rows of the traversal
+ * from image to image.  False: they do not.  */
+enum { RREGION_SHIFT = 3 };               /* address bits 7 to 9 move bits 4 to 6, ... */
+int rprog_region_swizzle(const RRegion *x);       /* ... of these */
+int64_t rprog_region_slot(const Problem *p, const RProg *r, int side);
+int rprog_region_slots(const RProg *r);
+int rprog_region_step(const Problem *p, int side);
+bool rprog_region_pixels(const Problem *p, int side, const RRegion *x, RBox *out, int64_t *rows);
 int32_t rprog_region_entries(const Problem *p, const RProg *r);
 int32_t rprog_region_zeros(const Problem *p, const RProg *r, const RRegion *x);
 /* Instructions beside reads that a warp needs for its fragments of a step: adding places, joining

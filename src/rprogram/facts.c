@@ -24,7 +24,7 @@ bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int sid
 }
 
 int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
-    if (r->load[side].region) return 0;
+    if (r->load[side].region) return (int32_t)rprog_region_slot(p, r, side);
     const RLayout *l = &r->load[side].layout;
     int64_t mn = r->block.extent[own_axis(side)], k = r->block.extent[AX_K];
     int64_t rows = l->inner == AX_K ? mn : k, row = l->inner == AX_K ? k : mn;

@@ -117,7 +117,7 @@ static bool fit_region(const Builder *b, RProg *r, int side) {
     const ROperand *op = &b->p->op[side];
     int axis = own_axis(side);
     RRegion x;
-    if (!rtile_region(b->p, side, r->block.extent[axis], 0, &x)) return false;
+    if (!rtile_region(b->p, side, (RRegionTile){.tile = r->block.extent[axis]}, &x)) return false;
     double tile = (double)r->block.extent[axis] * (double)b->p->extent[AX_K];
     if (tile < REGION_SHARED * x.lines * x.row) return false;
     for (int vec = x.vec; vec > 0; vec /= 2) {
@@ -141,7 +141,10 @@ int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIO
         out[0] = (RLoad){0};
         return 1;
     }
-    if (rprog_warpgroups(b->dev, &r)) return warpgroup_load(b->p, b->dev, &r, side, out);
+    if (rprog_warpgroups(b->dev, &r)) {
+        n = warpgroup_load(b->p, b->dev, &r, side, out);
+        return n + warpgroup_region(b->p, b->dev, &r, side, &out[n]);
+    }
     if (rprog_matrix(b->dev, &r)) {
         n = matrix_options(b, &r, side, out);
         return n + add_region(b, &r, side, &out[n]);

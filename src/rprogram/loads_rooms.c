@@ -30,7 +30,7 @@ static int64_t row_bytes(const Device *dev, const Load *x) {
 }
 
 void loads_wait(RoomWalk *w, const RLoad *l, int number) {
-    if (w->out && (rprog_waits(l) || l->raw))
+    if (w->out && (rprog_waits(l) || rprog_by_lanes(l)))
         layout_add(w, layout_one(ROOM_STAGED, number, 0, 0));
 }
 

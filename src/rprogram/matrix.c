@@ -74,8 +74,7 @@ bool rprog_ldmatrix(const Problem *p, const Device *dev, const RProg *r, int sid
     const RLoad *l = &r->load[side];
     if (l->region) {
         RRegion x;
-        bool laid = rtile_region(p, side, r->block.extent[own_axis(side)], l->vec, &x);
-        return laid && x.chunk && loads_matrices(dev);
+        return rprog_region_of_tile(p, r, side, &x) && x.chunk && loads_matrices(dev);
     }
     if (l->layout.inner != AX_K && elem != 2) return false;
     return loads_matrices(dev);

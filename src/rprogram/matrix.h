@@ -75,6 +75,8 @@ bool warpgroup_moves(const Device *dev, const RProg *r, int64_t need, int64_t bl
                      int *copying, int *computing);
 /* The copies of an operand; false: there are none.  */
 bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out);
+/* The same as a region, of which lanes make the unit's first operand.  */
+bool warpgroup_region(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out);
 /* Can the blocks of a cluster copy equal parts of an operand's shared tile?  */
 bool warpgroup_shares(const RProg *r, int side);
 const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r);

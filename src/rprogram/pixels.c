@@ -106,9 +106,13 @@ static bool corner_fits(const Rows *r, const RPixelDim *x, int64_t limit) {
 
 /* Corners and offsets have 16 bits for all dimensions of pixels together (CUDA driver API,
  * cuTensorMapEncodeIm2col).  */
+static int64_t corner_limit(int pixels) {
+    return (int64_t)1 << (pixels == 1 ? 15 : pixels == 2 ? 7 : 4);
+}
+
 static bool fits(const Rows *r, const RBox *b) {
     const TeTensor *t = &r->p->te->tensor[r->x->tensor];
-    int64_t limit = (int64_t)1 << (b->pixels == 1 ? 15 : b->pixels == 2 ? 7 : 4);
+    int64_t limit = corner_limit(b->pixels);
     for (int i = 0; i < b->pixels; i++) {
         const RPixelDim *x = &b->pixel[i];
         int64_t stride = te_extent_divisor(&t->stride[x->dim]);
@@ -180,4 +184,32 @@ bool rprog_pixels(const Problem *p, int side, RBox *out) {
     out->rank = out->pixels + 2;
     out->span = span_of(&r);
     return out->channel >= 0 && out->pixels > 0 && all_move(&r, out) && fits(&r, out);
+}
+
+/* Columns that the traversal has of a line, or rows that it has of an image.  */
+static int64_t traversed(const RRegion *x, const Problem *p, const RPixelDim *d, bool rows) {
+    if (!rows) return x->extent[d->dim];
+    if (x->period > 0) return x->period;
+    const TeStmt *root = &p->te->stmt[p->con.stmt];
+    int64_t reach = d->k < 0 ? 0 : d->apart * (root->index[d->k].hi.value - 1);
+    return (x->out - 1) * d->by + reach + 1;
+}
+
+/* Pixels of images one behind the other, in lines and rows as the region has them: the copy goes
+ * through a box with the borders, by steps of one.  */
+bool rprog_region_pixels(const Problem *p, int side, const RRegion *x, RBox *out, int64_t *rows) {
+    enum { LINES = 2 };       /* dimensions of a pixel */
+    const FusedAxis *own = &p->con.axis[own_axis(side)];
+    int64_t limit = corner_limit(LINES);
+    if (!rprog_pixels(p, side, out) || out->pixels != LINES) return false;
+    for (int i = 0; i < LINES; i++) {
+        const RPixelDim *d = &out->pixel[i];
+        int64_t shape = p->te->tensor[p->con.operand[side].access.tensor].shape[d->dim].value;
+        int64_t upper = d->from + traversed(x, p, d, i == 1) - shape;
+        if (upper < -limit || upper >= limit) return false;
+        if (d->own != own->index[own->n - 1 - i]) return false;
+    }
+    if (x->period > 0 && (x->rows != out->pixel[1].dim || x->image != out->image)) return false;
+    *rows = traversed(x, p, &out->pixel[1], true);
+    return true;
 }

@@ -87,13 +87,25 @@ static void raw_facts(const Contract *c, const Device *dev, Side *s) {
     s->fragment = rprog_raw_fragment(dev, c->r);
 }
 
+/* A box for each plane of a region, of which a read of four matrices has 16 rows by 32 bytes.  */
+static void boxes_facts(const Contract *c, const Device *dev, Side *s) {
+    rprog_region_pixels(c->p, s->side, &s->region, &s->box, &s->region_traversed);
+    s->span = s->region.span;
+    s->boxes = s->region.planes;
+    s->box_bytes = s->region.lines * s->span;
+    s->fragment = rprog_raw_fragment(dev, c->r);
+    s->region_rows = s->thread;
+    s->region_group = 1;
+    s->region_places = (int)count_along(&c->r->warp, &c->r->thread, (int)s->own);
+}
+
 static void ring_facts(const Contract *c, const Device *dev, Side *s) {
     int own = s->extent, k = c->r->block.extent[AX_K], tile = c->r->thread.extent[s->own];
     int each = BOX_SPAN / s->elem, slice = c->r->thread.extent[AX_K];
     s->parts = s->side == rprog_cluster_side(c->r) ? rprog_cluster(c->r) : 1;
     s->apart = rprog_apart(dev, c->r, s->side);
-    if (s->l->raw) {
-        raw_facts(c, dev, s);
+    if (s->l->raw || s->l->region) {
+        (s->l->raw ? raw_facts : boxes_facts)(c, dev, s);
         return;
     }
     rprog_box(c->p, s->side, &s->box);
@@ -167,7 +179,8 @@ static void side_facts(Contract *c, const Device *dev, int side) {
         made_facts(c, dev, s);
         return;
     }
-    s->room = rprog_room(c->layout, s->l->region ? ROOM_REGION : ROOM_STAGE, number);
+    bool apart = s->l->region && !rprog_region_boxes(s->l);
+    s->room = rprog_room(c->layout, apart ? ROOM_REGION : ROOM_STAGE, number);
     s->ring = s->room->ring;
     s->stays = s->ring < 0 || ring_stays(&c->layout->ring[s->ring]);
     c->scaled |= rprog_scales(c->p, dev, c->r, side, &s->scales);
@@ -211,12 +224,14 @@ static void box_facts(Contract *c) {
 }
 
 static void sides_facts(Contract *c, const Device *dev) {
+    bool turns = false;       /* known; a ring that stays gives way to that of the steps */
     c->n_side = c->p->n_operand;
     for (int side = 0; side < c->n_side; side++) {
         side_facts(c, dev, side);
         const Side *s = &c->side[side];
         if (s->made) continue;
-        if (s->ring >= 0) c->turns = s->ring;
+        if (s->ring >= 0 && (!s->stays || !turns)) c->turns = s->ring;
+        turns |= s->ring >= 0;
         c->async |= rprog_copies_chunks(s->l);
         c->staged |= rprog_waits(s->l);
         c->any_ahead |= s->ahead;

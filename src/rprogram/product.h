@@ -61,6 +61,7 @@ typedef struct {
     int region_rows;          /* ... so many, which a read of a matrix unit is made of, of ... */
     int region_group;         /* ... so many reads, */
     int region_places;        /* places of rows that a lane keeps */
+    int64_t region_traversed; /* by boxes: rows of an image that a copy goes through */
     bool ldmatrix;
     int registers;            /* of an instruction's operand, per lane, ... */
     Fragment fragment;        /* ... and where its elements lie, columns along k */

@@ -3,12 +3,6 @@
 
 enum { ENTRY = 4, MATRIX = 8 };           /* bytes; rows of a matrix */
 
-bool rprog_region(const Problem *p, const RProg *r, int side, RRegion *out) {
-    const RLoad *l = &r->load[side];
-    if (!l->region || p->extent[AX_K] > INT16_MAX / 2) return false;
-    return rtile_region(p, side, r->block.extent[own_axis(side)], l->vec, out);
-}
-
 int32_t rprog_region_entries(const Problem *p, const RProg *r) {
     int64_t n = rprog_tiles(p, r, AX_K) * r->block.extent[AX_K];
     return n < INT16_MAX ? (int32_t)n : INT16_MAX;
@@ -22,7 +16,7 @@ int32_t rprog_region_zeros(const Problem *p, const RProg *r, const RRegion *x) {
 int64_t rprog_region_bytes(const Problem *p, const Device *dev, const RProg *r, int side,
                            int64_t *places) {
     RRegion x;
-    if (!rprog_region(p, r, side, &x)) return 0;
+    if (rprog_region_boxes(&r->load[side]) || !rprog_region(p, r, side, &x)) return 0;
     int64_t n = (int64_t)x.lines * x.pitch + rprog_region_zeros(p, r, &x);
     int64_t table = (int64_t)rprog_region_entries(p, r) * ENTRY;
     *places = ceil_div(n * rprog_elem(p, dev, r, side), RTILE_ACCESS) * RTILE_ACCESS;
@@ -155,6 +149,14 @@ static int64_t row_wavefronts(const Device *dev, const RProg *r, int side, const
     return n;
 }
 
+int rprog_region_swizzle(const RRegion *x) { return x->span ? x->span - RTILE_ACCESS : 0; }
+
+/* Where a byte lies whose place in a plane is that: the swizzle of copies by boxes moves chunks of
+ * 16 bytes by address bits 7 to 9, as many as a line has chunks.  */
+static int32_t swizzled(const RRegion *x, int32_t at) {
+    return at ^ (at >> RREGION_SHIFT & rprog_region_swizzle(x));
+}
+
 /* Wavefronts of all matrices of a tile's rows, at one chunk of k: what others add to the places of
  * eight rows rotates the banks.  The tile begins at `first`.  */
 static int64_t tile_wavefronts(const RProg *r, int side, const RRegion *x, int elem,
@@ -162,7 +164,8 @@ static int64_t tile_wavefronts(const RProg *r, int side, const RRegion *x, int e
     int32_t addr[WARP] = {0};
     int64_t n = 0;
     for (int row = 0; row < r->block.extent[own_axis(side)]; row += MATRIX) {
-        for (int i = 0; i < MATRIX; i++) addr[i] = rtile_region_row(x, first + row + i) * elem;
+        for (int i = 0; i < MATRIX; i++)
+            addr[i] = swizzled(x, rtile_region_row(x, first + row + i) * elem);
         n += rtile_wavefronts(addr, (1u << MATRIX) - 1, RTILE_ACCESS);
     }
     return n;
@@ -173,8 +176,8 @@ double rprog_region_block(const Problem *p, const Device *dev, const RProg *r, i
     if (!rprog_matrix(dev, r) || !rprog_region(p, r, side, &x)) return 0;
     int elem = rprog_elem(p, dev, r, side);
     bool matrices = rprog_ldmatrix(p, dev, r, side);
-    Gather g = gather_of(dev, r, side, &x);
-    int64_t total = 0, all = rprog_region_entries(p, r), part = columns_of(&g);
+    Gather g = matrices ? (Gather){0} : gather_of(dev, r, side, &x);
+    int64_t total = 0, all = rprog_region_entries(p, r), part = matrices ? all : columns_of(&g);
     int64_t tiles = rprog_tiles(p, r, own_axis(side)), starts = tiles < STARTS ? tiles : STARTS;
     for (int i = 0; i < starts; i++) {
         int32_t first = start_of(r, side, &x, i);

@@ -11,10 +11,12 @@ static int64_t raw_registers(const Problem *p, const Device *dev, const RProg *r
     Fragment f = rprog_raw_fragment(dev, r);
     int64_t tiles = count_along(&r->warp, &r->thread, own_axis(side));
     int64_t slices = count_along(&r->warp, &r->thread, AX_K);
-    if (!rprog_raw(p, side, r->block.extent[AX_K], &x)) return 0;
-    int elem = te_dtype_bytes(x.storage), slots = fragment_slots(&f, FRAG_DIMS);
-    int each = f.per_register * elem > 4 ? f.per_register * elem / 4 : 1;
+    int slots = fragment_slots(&f, FRAG_DIMS);
     int64_t made = slots / f.per_register * tiles * slices;
+    if (r->load[side].region) return 2 * made + tiles;    /* and places of rows */
+    if (!rprog_raw(p, side, r->block.extent[AX_K], &x)) return 0;
+    int elem = te_dtype_bytes(x.storage);
+    int each = f.per_register * elem > 4 ? f.per_register * elem / 4 : 1;
     return made + made * each + x.n * tiles * fragment_slots(&f, FRAG_ROW);
 }
 
@@ -34,7 +36,7 @@ int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r)
     if (dev->unit[r->unit].acc != p->con.acc)     /* both are there while they are converted */
         sums += tiles * rprog_unit_accumulators(dev, r) * p->acc_bytes / 4;
     for (int side = 0; side < p->n_operand; side++)
-        if (r->load[side].raw) sums += raw_registers(p, dev, r, side);
+        if (rprog_by_lanes(&r->load[side])) sums += raw_registers(p, dev, r, side);
     bool kept = r->split > 1 || r->tail > 0 || p->con.axis[AX_N].n_digit > 1;
     bool direct = r->via == VIA_DIRECT || (r->tail > 0 && r->via == VIA_BOXES);
     if (r->tail > 0) sums += SEGMENT;
@@ -137,9 +139,49 @@ bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int sid
     return true;
 }
 
+bool warpgroup_region(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    RBox box;
+    RLayout layout = box_layout(AX_K, BOX_SPAN, RTILE_ACCESS);
+    int16_t mover = box_mover(dev, LOAD_PIXELS, &layout);
+    if (!u->a_reg || mover < 0 || p->con.operand[side].storage != u->a || !p->op[side].affine)
+        return false;
+    if (p->con.red != TE_RED_SUM || !p->con.product || p->extent[AX_B] != 1 || !rprog_static(p))
+        return false;
+    *out = (RLoad){.kind = LOAD_PIXELS, .mover = mover, .region = true,
+                   .vec = (uint8_t)(RTILE_ACCESS / te_dtype_bytes(u->a)),
+                   .along = (uint8_t)own_axis(side), .layout = {.inner = (uint8_t)own_axis(side)}};
+    return rprog_pixels(p, side, &box) && rprog_region_step(p, side) % u->k.from == 0 &&
+           rprog_region_step(p, side) > 0;
+}
+
+/* Lanes load a step's matrices from the pixels that one place of the window moves the rows to.  */
+static const char *check_region(const Problem *p, const Device *dev, const RProg *r, int side) {
+    RLoad own;
+    RRegion x;
+    RBox box;
+    int64_t rows;
+    const RLoad *l = &r->load[side];
+    if (!warpgroup_region(p, dev, r, side, &own) || l->mover != own.mover || l->vec != own.vec)
+        return "copies of columns of pixels bring no such region";
+    if (l->raw || l->bytes || l->table || l->layout.bits || l->layout.pad)
+        return "a region has no layout of its own";
+    if (r->load[!side].region) return "one operand at most is loaded as a region";
+    if (rprog_unit_side(r, side) != 0) return "registers are the unit's first operand";
+    if (!rprog_region(p, r, side, &x) || !rprog_region_pixels(p, side, &x, &box, &rows))
+        return "the tile's reads are no region, or no column of pixels has them";
+    if (x.lines > dev->mover[l->mover].box_max) return "a box has too many rows";
+    if (rprog_region_step(p, side) % r->block.extent[AX_K])
+        return "a k-step of a region has channels of one pixel";
+    if (r->split > 1 || r->tail > 0 || r->cluster || r->grid == GRID_PINGPONG)
+        return "a region goes with `split 1`, no tail, no cluster and no turns";
+    return NULL;
+}
+
 static const char *check_tile(const Problem *p, const Device *dev, const RProg *r, int side) {
     RLoad own;
     const RLoad *l = &r->load[side];
+    if (l->region) return check_region(p, dev, r, side);
     if (!warpgroup_load(p, dev, r, side, &own)) return "the operand cannot be copied by boxes";
     bool same = l->kind == own.kind && l->mover == own.mover && l->vec == own.vec &&
                 l->along == own.along && l->layout.inner == own.layout.inner &&

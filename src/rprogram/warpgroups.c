@@ -51,6 +51,13 @@ static void with_tile(Builder *b, RProg r, int32_t n, int tiles, const int32_t w
     build_scale_out(b, &r);
 }
 
+/* Elements along k of a step: those of a box, or the channels that a region has of a pixel.  */
+static int32_t step_of(const Builder *b, const RProg *r) {
+    int side = r->load[1].region;
+    if (r->load[side].region) return rprog_region_step(b->p, side);
+    return BOX_SPAN / te_dtype_bytes(b->dev->unit[r->unit].a);
+}
+
 /* Sizes of the unit along n: every one of few, beyond those every second.  */
 static void build_sizes(Builder *b, RProg r) {
     enum { FEW = 64 };        /* columns: beyond, neighbours in size differ by a tenth at most */
@@ -58,7 +65,7 @@ static void build_sizes(Builder *b, RProg r) {
     const ComputeUnit *u = &b->dev->unit[r.unit];
     r.thread.extent[own_axis(r.swapped)] = u->m.from;
     r.thread.extent[AX_K] = u->k.from;
-    int32_t k = BOX_SPAN / te_dtype_bytes(u->a);
+    int32_t k = step_of(b, &r);
     r.block.extent[AX_K] = r.warp.extent[AX_K] = k;
     r.unroll = (int16_t)k;
     for (int32_t n = u->n.to, step; n >= u->n.from && !b->full; n -= step) {
@@ -73,9 +80,9 @@ static void build_sizes(Builder *b, RProg r) {
 /* Few rows M fill the unit's n side better than its m side; registers are its first operand.
  * Values of rows go with none of these.  */
 void build_warpgroups(Builder *b, const RProg *start) {
-    bool second = start->load[1].raw;
+    bool second = rprog_by_lanes(&start->load[1]), first = rprog_by_lanes(&start->load[0]);
     int most = !b->p->stats &&
-               (second || (!start->load[0].raw && build_worth_swapping(b, start->unit)));
+               (second || (!first && build_worth_swapping(b, start->unit)));
     for (int swapped = most; swapped >= (int)second; swapped--) {
         RProg r = *start;
         r.swapped = swapped;

@@ -222,18 +222,25 @@ static int64_t steps_of(const View *v, const RRegion *r, const FusedAxis *axis, 
     return n;
 }
 
-/* The digits of K: an index that goes on where the one behind it ends is one with it.  */
+static void add_digit(RRegion *r, int64_t extent, int64_t step) {
+    if (extent == 1) return;
+    bool one = r->n_k > 0 && r->step_k[r->n_k - 1] == step * extent;
+    int at = one ? r->n_k - 1 : r->n_k++;
+    r->extent_k[at] = (int32_t)(one ? r->extent_k[at] * extent : extent);
+    r->step_k[at] = (int32_t)step;
+}
+
+/* The digits of K: an index that goes on where the one behind it ends is one with it.  Channels are
+ * those of a plane, and the planes.  */
 static void digits_of_k(const View *v, RRegion *r) {
     r->n_k = 0;
     for (int i = 0; i < v->k->n; i++) {
         int64_t extent = index_extent(v, v->k, i), step = 0;
         for (int d = 0; d < v->rank; d++)
             step += v->x->sub[d].coef[v->k->index[i]] * pitch(v, r, d);
-        if (extent == 1) continue;
-        bool one = r->n_k > 0 && r->step_k[r->n_k - 1] == step * extent;
-        int at = one ? r->n_k - 1 : r->n_k++;
-        r->extent_k[at] = (int32_t)(one ? r->extent_k[at] * extent : extent);
-        r->step_k[at] = (int32_t)step;
+        bool parted = r->planes > 1 && i == v->k->n - 1;
+        if (parted) add_digit(r, r->planes, (int64_t)r->lines * r->pitch);
+        add_digit(r, parted ? extent / r->planes : extent, step);
     }
 }
 
@@ -245,8 +252,26 @@ static int64_t pitch_of(const RRegion *r, int64_t row) {
     return (chunks + (chunks % 2 == 0)) * r->chunk;
 }
 
+enum { NARROWEST = 32, WIDEST = 128 };   /* bytes of a swizzle's rows */
+
+int rtile_region_span(int64_t channels) {
+    int span = NARROWEST;
+    while (span < WIDEST && span < channels) span *= 2;
+    while (channels > span && channels % span) span /= 2;
+    return span < NARROWEST ? 0 : span;
+}
+
+static bool lay_planes(const View *v, int bytes, RRegion *r) {
+    int64_t channels = v->tensor->shape[r->line].value * bytes;
+    if (!r->chunk || !r->whole || !reads_all(v, r, r->line)) return false;
+    r->span = rtile_region_span(channels);
+    r->planes = channels > r->span ? (int)(channels / r->span) : 1;
+    return r->span > 0;
+}
+
 /* Rows, and what the digits add to an element's place.  */
-static bool lay_out(const View *v, int vec, RRegion *r) {
+static bool lay_out(const View *v, int vec, int bytes, RRegion *r) {
+    enum { PATTERN = 8 };     /* lines after which a swizzle repeats */
     int64_t first = v->x->sub[r->line].c * r->stride % vec, lines = 1;
     r->vec = vec;
     r->shift = (int32_t)(first < 0 ? first + vec : first);
@@ -255,8 +280,9 @@ static bool lay_out(const View *v, int vec, RRegion *r) {
         lines *= r->extent[d];
         if (lines > ELEMENTS_MAX) return false;
     }
-    int64_t apart = pitch_of(r, row);
-    if (apart * lines > ELEMENTS_MAX) return false;
+    int64_t apart = r->span ? r->span / bytes : pitch_of(r, row);
+    if (r->span) lines = (lines + PATTERN - 1) / PATTERN * PATTERN;
+    if (apart * lines * r->planes > ELEMENTS_MAX) return false;
     r->row = (int32_t)row;
     r->pitch = (int32_t)apart;
     r->lines = (int32_t)lines;
@@ -303,10 +329,12 @@ static void pair_up(RRegion *r, int bytes) {
     }
 }
 
-bool rtile_region(const Problem *p, int side, int32_t tile, int vec, RRegion *out) {
+bool rtile_region(const Problem *p, int side, RRegionTile of, RRegion *out) {
     const Operand *o = &p->con.operand[side];
     const ROperand *op = &p->op[side];
-    *out = (RRegion){0};
+    int32_t tile = of.tile;
+    int vec = of.vec;
+    *out = (RRegion){.planes = 1};
     if (!p->te || !o->read || !op->affine || tile < 1) return false;
     View v = {.x = &o->access, .tensor = &p->te->tensor[o->access.tensor],
               .stmt = &p->te->stmt[p->con.stmt],
@@ -323,10 +351,12 @@ bool rtile_region(const Problem *p, int side, int32_t tile, int vec, RRegion *ou
     int chunk = RTILE_ACCESS / op->bytes;
     if (v.rank > 0 && by_chunks(&v, chunk)) out->chunk = chunk;
     if (!lay_lines(&v, out) || (out->period > 0 && out->rows >= out->line)) return false;
+    if (of.boxes && !lay_planes(&v, op->bytes, out)) return false;
     int widest = rtile_widest(v.tensor, p->align);
     while (widest > 1 && !aligned(&v, out, tile, widest)) widest /= 2;
     if (vec == 0) vec = widest;
-    if (widest % vec || !lay_out(&v, vec, out) || !places_fit(&v, out, tile)) return false;
+    if (widest % vec || !lay_out(&v, vec, op->bytes, out) || !places_fit(&v, out, tile))
+        return false;
     pair_up(out, op->bytes);
     return true;
 }

@@ -246,7 +246,9 @@ int rtile_row_source(const Te *te, const RowFacts *f, int i, const TeExpr *read)
  * of one pixel; the next one lies `pitch` elements on.
  * Element (t, k) of the tile lies at rtile_region_row(t0 + t) + rtile_region_k(k), t0 where the
  * tile begins in the innermost digit of its own axis (0 unless `whole`), of tiles that begin an
- * image.  */
+ * image.
+ * By boxes: lines are one pixel each, `span` bytes of whose channels lie in `planes` behind each
+ * other; a copy of a column of pixels brings a plane.  */
 typedef struct {
     int32_t extent[TE_MAX_RANK];          /* values that each subscript takes */
     int line;                 /* lines run along this dimension, and all of those behind it */
@@ -269,11 +271,21 @@ typedef struct {
     uint32_t tested;          /* bit d: subscript d, of a line its elements, may lie outside */
     int pair;                 /* neighbours along k, up to 4 bytes, from multiples of them on */
     int chunk;                /* likewise, 16 bytes of them: rows of matrices; 0: there are none */
+    int span, planes;         /* by boxes: bytes of a line, as wide as their swizzle; else 0, 1 */
 } RRegion;
+/* How it is copied: by accesses of `vec` elements (0: as wide as possible), or by boxes.  */
+typedef struct {
+    int32_t tile;
+    int vec;
+    bool boxes;
+} RRegionTile;
 
 /* False: the operand is no bare affine read, sizes are not static, tiles of this size are no boxes,
- * or accesses cannot be `vec` elements wide (0: as wide as possible).  */
-bool rtile_region(const Problem *p, int side, int32_t tile, int vec, RRegion *out);
+ * accesses cannot be `vec` elements wide, or boxes bring no planes of channels.  */
+bool rtile_region(const Problem *p, int side, RRegionTile of, RRegion *out);
+/* The width of planes of so many bytes of channels: one has all, and zeros behind them, or they are
+ * equal parts; 0: there is none.  */
+int rtile_region_span(int64_t channels);
 int32_t rtile_region_row(const RRegion *r, int32_t row);
 int32_t rtile_region_k(const RRegion *r, int64_t k);
 

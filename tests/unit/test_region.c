@@ -23,46 +23,57 @@ typedef struct {
     bool last;                /* channels innermost */
     bool filters_last;        /* of the weights, filters innermost */
     int n, c, h, w, f, r, s, stride, pad, dil;
+    bool boxes;               /* copies of columns of pixels bring the region, of warpgroups */
+    bool turned;              /* ... whose pixels are the columns of the results */
 } Conv;
 
 static const Conv conv[] = {
-    {"h200", "f16", "f16", "", true, true, 2, 3, 16, 32, 32, 7, 7, 2, 3, 1},
-    {"h200", "f16", "f16", "", true, false, 1, 3, 15, 29, 24, 7, 7, 2, 3, 1},
-    {"a100", "bf16", "f32", "", true, true, 1, 1, 20, 40, 16, 5, 5, 1, 2, 1},
-    {"h200", "f16", "f16", "", true, true, 2, 2, 16, 16, 16, 3, 5, 1, 1, 1},
-    {"rtx4090", "f16", "f16", "", true, true, 1, 4, 17, 31, 16, 7, 7, 2, 0, 1},
-    {"h200", "f16", "f32", "", true, true, 1, 5, 20, 48, 16, 9, 9, 3, 1, 1},
-    {"h200", "f16", "f16", "", true, true, 1, 6, 14, 24, 16, 3, 3, 1, 2, 2},
-    {"a100", "f16", "f16", "", true, false, 1, 7, 13, 27, 8, 3, 3, 1, 1, 2},
-    {"h200", "f16", "f16", "", false, true, 1, 3, 16, 32, 32, 7, 7, 2, 3, 1},
-    {"a100", "bf16", "bf16", "", false, false, 1, 2, 15, 35, 16, 5, 5, 1, 2, 1},
-    {"rtx4090", "f16", "f16", "", false, false, 2, 3, 16, 16, 24, 3, 3, 1, 1, 1},
-    {"h200", "f16", "f16", "", false, false, 1, 3, 32, 48, 16, 6, 8, 2, 1, 2},
-    {"h200", "f32", "f32", "", false, false, 1, 3, 16, 32, 32, 7, 7, 2, 3, 1},
-    {"a100", "f32", "f32", "", true, true, 2, 3, 16, 16, 32, 5, 5, 1, 2, 1},
-    {"rtx4090", "f32", "f32", "", false, true, 1, 1, 15, 37, 16, 3, 3, 1, 1, 1},
-    {"h200", "f32", "f32", "", true, false, 1, 2, 24, 60, 16, 9, 9, 3, 2, 1},
-    {"a100", "f32", "f32", "@tf32", true, true, 1, 3, 16, 32, 32, 7, 7, 2, 3, 1},
-    {"h200", "f32", "f32", "@tf32", false, false, 1, 3, 15, 33, 16, 5, 5, 2, 2, 1},
-    {"h200", "f32", "f32", "@fp32x3", false, true, 1, 2, 14, 24, 16, 5, 5, 1, 1, 1},
-    {"a100", "i8", "i32", "", true, true, 1, 3, 16, 32, 16, 7, 7, 2, 3, 1},
-    {"h200", "i8", "i32", "", true, false, 1, 2, 15, 30, 16, 5, 5, 2, 2, 1},
-    {"a100", "i8", "i32", "", false, false, 1, 3, 16, 32, 16, 5, 5, 1, 2, 1},
-    {"h200", "u8", "i32", "", true, true, 1, 4, 24, 32, 16, 7, 7, 2, 1, 1},
-    {"t4", "f16", "f16", "", true, true, 1, 3, 16, 32, 16, 7, 7, 2, 3, 1},
-    {"t4", "f32", "f32", "", false, false, 1, 3, 15, 32, 16, 5, 5, 1, 2, 1},
-    {"h200", "f64", "f64", "", true, true, 1, 1, 14, 20, 16, 5, 5, 1, 2, 1},
-    {"a100", "f16", "f16", "", true, true, 2, 16, 16, 16, 24, 3, 3, 1, 1, 1},
-    {"h200", "bf16", "f32", "", true, false, 1, 24, 15, 29, 16, 5, 5, 2, 2, 1},
-    {"rtx4090", "f16", "f16", "", true, true, 1, 8, 16, 21, 40, 5, 3, 1, 2, 2},
-    {"t4", "f16", "f16", "", true, true, 2, 32, 10, 18, 16, 3, 3, 1, 0, 1},
-    {"a100", "f32", "f32", "@tf32", true, true, 1, 12, 16, 16, 16, 3, 3, 1, 1, 1},
-    {"a100", "i8", "i32", "", true, false, 1, 32, 16, 16, 16, 3, 3, 1, 1, 1},
-    {"a100", "f16", "f16", "", true, true, 3, 16, 14, 14, 16, 3, 3, 1, 1, 1},
-    {"h200", "bf16", "bf16", "", true, true, 5, 16, 11, 9, 16, 5, 5, 2, 2, 1},
-    {"rtx4090", "f16", "f32", "", true, false, 4, 8, 7, 7, 24, 3, 3, 1, 0, 1},
-    {"a100", "f16", "f16", "", true, true, 3, 3, 13, 15, 16, 5, 5, 3, 2, 1},
-    {"t4", "f32", "f32", "", false, true, 3, 2, 9, 11, 16, 4, 3, 1, 1, 2},
+    {"h200", "f16", "f16", "", true, true, 2, 3, 16, 32, 32, 7, 7, 2, 3, 1, false, false},
+    {"h200", "f16", "f16", "", true, false, 1, 3, 15, 29, 24, 7, 7, 2, 3, 1, false, false},
+    {"a100", "bf16", "f32", "", true, true, 1, 1, 20, 40, 16, 5, 5, 1, 2, 1, false, false},
+    {"h200", "f16", "f16", "", true, true, 2, 2, 16, 16, 16, 3, 5, 1, 1, 1, false, false},
+    {"rtx4090", "f16", "f16", "", true, true, 1, 4, 17, 31, 16, 7, 7, 2, 0, 1, false, false},
+    {"h200", "f16", "f32", "", true, true, 1, 5, 20, 48, 16, 9, 9, 3, 1, 1, false, false},
+    {"h200", "f16", "f16", "", true, true, 1, 6, 14, 24, 16, 3, 3, 1, 2, 2, false, false},
+    {"a100", "f16", "f16", "", true, false, 1, 7, 13, 27, 8, 3, 3, 1, 1, 2, false, false},
+    {"h200", "f16", "f16", "", false, true, 1, 3, 16, 32, 32, 7, 7, 2, 3, 1, false, false},
+    {"a100", "bf16", "bf16", "", false, false, 1, 2, 15, 35, 16, 5, 5, 1, 2, 1, false, false},
+    {"rtx4090", "f16", "f16", "", false, false, 2, 3, 16, 16, 24, 3, 3, 1, 1, 1, false, false},
+    {"h200", "f16", "f16", "", false, false, 1, 3, 32, 48, 16, 6, 8, 2, 1, 2, false, false},
+    {"h200", "f32", "f32", "", false, false, 1, 3, 16, 32, 32, 7, 7, 2, 3, 1, false, false},
+    {"a100", "f32", "f32", "", true, true, 2, 3, 16, 16, 32, 5, 5, 1, 2, 1, false, false},
+    {"rtx4090", "f32", "f32", "", false, true, 1, 1, 15, 37, 16, 3, 3, 1, 1, 1, false, false},
+    {"h200", "f32", "f32", "", true, false, 1, 2, 24, 60, 16, 9, 9, 3, 2, 1, false, false},
+    {"a100", "f32", "f32", "@tf32", true, true, 1, 3, 16, 32, 32, 7, 7, 2, 3, 1, false, false},
+    {"h200", "f32", "f32", "@tf32", false, false, 1, 3, 15, 33, 16, 5, 5, 2, 2, 1, false, false},
+    {"h200", "f32", "f32", "@fp32x3", false, true, 1, 2, 14, 24, 16, 5, 5, 1, 1, 1, false, false},
+    {"a100", "i8", "i32", "", true, true, 1, 3, 16, 32, 16, 7, 7, 2, 3, 1, false, false},
+    {"h200", "i8", "i32", "", true, false, 1, 2, 15, 30, 16, 5, 5, 2, 2, 1, false, false},
+    {"a100", "i8", "i32", "", false, false, 1, 3, 16, 32, 16, 5, 5, 1, 2, 1, false, false},
+    {"h200", "u8", "i32", "", true, true, 1, 4, 24, 32, 16, 7, 7, 2, 1, 1, false, false},
+    {"t4", "f16", "f16", "", true, true, 1, 3, 16, 32, 16, 7, 7, 2, 3, 1, false, false},
+    {"t4", "f32", "f32", "", false, false, 1, 3, 15, 32, 16, 5, 5, 1, 2, 1, false, false},
+    {"h200", "f64", "f64", "", true, true, 1, 1, 14, 20, 16, 5, 5, 1, 2, 1, false, false},
+    {"a100", "f16", "f16", "", true, true, 2, 16, 16, 16, 24, 3, 3, 1, 1, 1, false, false},
+    {"h200", "bf16", "f32", "", true, false, 1, 24, 15, 29, 16, 5, 5, 2, 2, 1, false, false},
+    {"rtx4090", "f16", "f16", "", true, true, 1, 8, 16, 21, 40, 5, 3, 1, 2, 2, false, false},
+    {"t4", "f16", "f16", "", true, true, 2, 32, 10, 18, 16, 3, 3, 1, 0, 1, false, false},
+    {"a100", "f32", "f32", "@tf32", true, true, 1, 12, 16, 16, 16, 3, 3, 1, 1, 1, false, false},
+    {"a100", "i8", "i32", "", true, false, 1, 32, 16, 16, 16, 3, 3, 1, 1, 1, false, false},
+    {"a100", "f16", "f16", "", true, true, 3, 16, 14, 14, 16, 3, 3, 1, 1, 1, false, false},
+    {"h200", "bf16", "bf16", "", true, true, 5, 16, 11, 9, 16, 5, 5, 2, 2, 1, false, false},
+    {"rtx4090", "f16", "f32", "", true, false, 4, 8, 7, 7, 24, 3, 3, 1, 0, 1, false, false},
+    {"a100", "f16", "f16", "", true, true, 3, 3, 13, 15, 16, 5, 5, 3, 2, 1, false, false},
+    {"t4", "f32", "f32", "", false, true, 3, 2, 9, 11, 16, 4, 3, 1, 1, 2, false, false},
+    {"h200", "f16", "f16", "", true, true, 3, 64, 11, 13, 64, 3, 3, 1, 1, 1, true, false},
+    {"h200", "bf16", "f32", "", true, false, 2, 128, 13, 11, 40, 3, 5, 1, 2, 1, true, false},
+    {"h200", "f16", "f16", "", true, true, 5, 64, 15, 14, 64, 3, 3, 2, 1, 1, true, false},
+    {"h200", "f16", "f32", "", true, true, 3, 48, 12, 15, 64, 3, 3, 1, 2, 2, true, false},
+    {"h200", "f16", "f16", "", true, true, 2, 96, 9, 10, 64, 5, 3, 1, 0, 1, true, false},
+    {"h200", "i8", "i32", "", true, false, 3, 128, 10, 11, 32, 3, 3, 1, 1, 1, true, false},
+    {"h200", "f32", "f32", "@tf32", true, false, 3, 32, 9, 11, 24, 3, 3, 1, 1, 1, true, false},
+    {"h200", "f16", "f16", "", true, false, 3, 64, 11, 10, 48, 3, 3, 1, 1, 1, true, true},
+    {"h200", "bf16", "bf16", "", true, true, 4, 192, 7, 7, 64, 3, 3, 1, 1, 1, true, false},
 };
 enum { CONVS = sizeof conv / sizeof *conv, FEW = 1, MANY = 24 };
 
@@ -75,6 +86,11 @@ static const char *text_of(Arena *a, const Conv *x) {
     const char *shape = x->filters_last ? arena_printf(a, "%d,%d,%d,%d", x->r, x->s, x->c, x->f)
                         : x->last       ? arena_printf(a, "%d,%d,%d,%d", x->f, x->r, x->s, x->c)
                                         : arena_printf(a, "%d,%d,%d,%d", x->f, x->c, x->r, x->s);
+    if (x->turned)
+        return arena_printf(a, "op f(X: %s[%d,%d,%d,%d], K: %s[%s]) -> Y: %s[%d,%d,%d,%d] "
+                               "{ Y[n,f,p,q] += K[%s] * (X[n, %s, c] else 0) %s; }",
+                            x->type, x->n, x->h, x->w, x->c, x->type, shape, x->out, x->n, x->f,
+                            p, q, k, at, x->note);
     if (x->last)
         return arena_printf(a, "op f(X: %s[%d,%d,%d,%d], K: %s[%s]) -> Y: %s[%d,%d,%d,%d] "
                                "{ Y[n,p,q,f] += (X[n, %s, c] else 0) * K[%s] %s; }",
@@ -86,19 +102,22 @@ static const char *text_of(Arena *a, const Conv *x) {
                         at, k, x->note);
 }
 
-static bool has_region(const RProg *r) { return r->load[0].region || r->load[1].region; }
+static bool has_region(const RProg *r, bool boxes) {
+    const RLoad *l = &r->load[r->load[1].region];
+    return l->region && rprog_region_boxes(l) == boxes;
+}
 
 typedef struct {
     const Conv *conv;
     int plans;                /* to try, spread over all; SEED draws the first */
-    int ran, matrix, whole, ragged, pairs, matrices, images;
+    int ran, matrix, whole, ragged, pairs, matrices, images, boxes, stays;
     char wrong[2000];
 } Job;
 
 /* The n-th of those with a region.  */
-static const RProg *region_of(const KernelCase *c, int n) {
+static const RProg *region_of(const KernelCase *c, bool boxes, int n) {
     for (int i = 0; i < c->set[0].n; i++) {
-        if (has_region(&c->set[0].prog[i]) && n-- == 0) return &c->set[0].prog[i];
+        if (has_region(&c->set[0].prog[i], boxes) && n-- == 0) return &c->set[0].prog[i];
     }
     return NULL;
 }
@@ -113,6 +132,8 @@ static void count(Job *j, const KernelCase *c) {
     j->ragged += rprog_region_zeros(&c->plan.problem[0], r, &x) > 0;
     j->pairs += x.pair > 1;
     j->images += x.period > 0;
+    j->boxes += x.span > 0;
+    j->stays += x.span > 0 && rprog_persistent(r);
     j->matrices += rprog_matrix(c->dev, r) && x.chunk > 0;
 }
 
@@ -131,13 +152,15 @@ static void work(void *user) {
     KernelCase c;
     Nvrtc *n = NULL;
     Device *dev = fixture_device(a, j->conv->device);
+    if (j->conv->boxes) dev->limits.sm_count.value = 2;   /* blocks that stay have several tiles */
     const char *text = text_of(a, j->conv), *wrong = kernel_open(&c, a, dev, text, NULL);
     if (!wrong && nvrtc_open(a, &c.diag, NULL, dev->arch, &n)) wrong = "no NVRTC";
     int all = 0;
-    for (int i = 0; !wrong && i < c.set[0].n; i++) all += has_region(&c.set[0].prog[i]);
+    bool boxes = j->conv->boxes;
+    for (int i = 0; !wrong && i < c.set[0].n; i++) all += has_region(&c.set[0].prog[i], boxes);
     int64_t first = effort_long() ? 0 : (int64_t)(effort_seed() % 1000);
     for (int i = 0; i < j->plans && i < all && !wrong; i++) {
-        const RProg *r = region_of(&c, (int)(((int64_t)i * all / j->plans + first) % all));
+        const RProg *r = region_of(&c, boxes, (int)(((int64_t)i * all / j->plans + first) % all));
         wrong = prove(&c, n, r, (uint64_t)i + 1);
         if (!wrong) count(j, &c);
     }
@@ -161,7 +184,7 @@ static const char *run_infinite(Arena *a, KernelCase *c, const Device *dev, Nvrt
     const RProg *r;
     int i = 0;
     do {
-        if (!(r = region_of(c, i++))) return "no plan with zeros behind K";
+        if (!(r = region_of(c, false, i++))) return "no plan with zeros behind K";
     } while (!rprog_matrix(dev, r) || !rprog_region(&c->plan.problem[0], r, 0, &x) ||
              rprog_region_zeros(&c->plan.problem[0], r, &x) == 0);
     TeData *in = ARENA_ARRAY(a, TeData, 2);
@@ -210,7 +233,7 @@ static void test_short_tiles(void **state) {
     const char *wrong = kernel_open(&c, a, dev, text, NULL);
     int ran = 0;
     const RProg *r;
-    for (int i = 0; !wrong && ran < 3 && (r = region_of(&c, i)); i++) {
+    for (int i = 0; !wrong && ran < 3 && (r = region_of(&c, false, i)); i++) {
         const RLoad *l = &r->load[r->load[1].region];
         if (l->vec <= r->block.extent[l == &r->load[1] ? AX_N : AX_M]) continue;
         wrong = prove(&c, n, r, 1);
@@ -239,7 +262,8 @@ static void test_joined_dimensions(void **state) {
         const Problem *p = &c.plan.problem[0];
         RRegion x;
         for (int tile = 1; tile <= 32; tile *= 2)
-            assert_false(rtile_region(p, p->con.operand[1].access.tensor == 0, tile, 0, &x));
+            assert_false(rtile_region(p, p->con.operand[1].access.tensor == 0,
+                                      (RRegionTile){.tile = tile}, &x));
         arena_destroy(a);
     }
 }
@@ -260,19 +284,23 @@ static void test_convolutions(void **state) {
         sum.pairs += job[i].pairs;
         sum.matrices += job[i].matrices;
         sum.images += job[i].images;
+        sum.boxes += job[i].boxes;
+        sum.stays += job[i].stays;
         if (job[i].ran == 0 && !job[i].wrong[0]) fail_msg("no plan for convolution %d", i);
         if (!job[i].wrong[0]) continue;
         wrong++;
         print_error("%s\n", job[i].wrong);
     }
     print_message("%d kernels: %d of matrix units, %d over rows of images, %d with zeros behind K,"
-                  " %d read by pairs, %d as matrices, %d of several images\n", sum.ran, sum.matrix,
-                  sum.whole, sum.ragged, sum.pairs, sum.matrices, sum.images);
+                  " %d read by pairs, %d as matrices, %d of several images, %d by boxes, %d of"
+                  " these of blocks that stay\n", sum.ran, sum.matrix, sum.whole, sum.ragged,
+                  sum.pairs, sum.matrices, sum.images, sum.boxes, sum.stays);
     assert_int_equal(wrong, 0);
     assert_true(sum.matrix > 0 && sum.matrix < sum.ran);
     assert_true(sum.whole > 0 && sum.whole < sum.ran);
     assert_true(sum.ragged > 0 && sum.ragged < sum.ran && sum.pairs > 0);
     assert_true(sum.matrices > 0 && sum.images > 0);
+    assert_true(sum.boxes > 0 && sum.boxes < sum.matrix);
 }
 
 int main(void) {

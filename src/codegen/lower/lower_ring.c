@@ -37,12 +37,28 @@ static void add_resident(const Make *m) {
     m->b->product = m->c->number;
 }
 
+/* The ring of an operand's region, a tile each; -1: there is none.  */
+static int region_ring(const Contract *c) {
+    for (int i = 0; i < c->n_side; i++)
+        if (rprog_region_boxes(c->side[i].l)) return c->side[i].ring;
+    return -1;
+}
+
+static void add_region(const Make *m) {
+    int ring = region_ring(m->c);
+    if (ring < 0) return;
+    lower_fill(m->b, ring, m->c->stays);
+    if (m->c->stays) lower_put(m->b, ring);
+}
+
 static void add_copies(const Make *m) {
     form_if(m->b, WHEN_ONE, 0)->from = contract_turns(m->c)->fill.first;
     form_add(m->b, NODE_VALUES, VALUES_MAPS)->to = m->l->waits;
     add_resident(m);
+    if (region_ring(m->c) >= 0) lower_slots(m->b, region_ring(m->c), false);
     open_tiles(m);
     open_some(m);
+    add_region(m);
     open_steps(m, true);
     lower_fill_turn(m->b, true);
     form_close(m->b);
@@ -68,7 +84,8 @@ static void add_slices(const Make *m, int made) {
     const Contract *c = m->c;
     int tk = c->r->thread.extent[AX_K], slices = c->r->block.extent[AX_K] / tk;
     Node *n = copy_made(m, made);
-    form_reads(m->b, n, ROOM_STAGE, made)->data = OF_TAKEN;
+    bool counts = ring_counts(&c->layout->ring[c->side[made].ring]);
+    form_reads(m->b, n, ROOM_STAGE, made)->data = counts ? OF_TAKEN : OF_ANY;
     lower_own(form_writes(m->b, n, ROOM_STAGED, made))->data = OF_TAKEN;
     n = form_open(m->b, NODE_LOOP, LOOP_COUNTED);
     n->loop = (Loop){.var = "kk", .warp_k = true, .of = TURNS_BODIES, .count = slices, .by = tk};
@@ -168,7 +185,7 @@ void lower_part_blocks(FormBuilder *b, const Contract *c) {
 
 /* The operand whose registers are made of what lies in its stage; -1: none.  */
 static int made_of(const Contract *c) {
-    return c->side[0].l->raw ? 0 : c->side[1].l->raw ? 1 : -1;
+    return rprog_by_lanes(c->side[0].l) ? 0 : rprog_by_lanes(c->side[1].l) ? 1 : -1;
 }
 
 /* Products of a step, all but those of `under_way` steps done at its end.  */
@@ -202,7 +219,8 @@ static void add_step(const Make *m, int under_way) {
 static void add_products(const Make *m) {
     const Contract *c = m->c;
     bool promotes = c->matrix.promotes;
-    int under_way = c->r->stages > 1 && !promotes;
+    int under_way = c->r->stages > 1 && !promotes, region = region_ring(c);
+    if (region >= 0) lower_slots(m->b, region, true);
     open_tiles(m);
     bool chain = m->l->layout->n_product > 1;
     if (chain && lower_chain_rows(m)) form_add(m->b, NODE_VALUES, VALUES_ROWS);
@@ -212,9 +230,14 @@ static void add_products(const Make *m) {
     open_some(m);
     add_turn(m, SYNC_BOTH);
     lower_slots(m->b, c->turns, true)->to = under_way;
+    if (region >= 0) lower_barrier(m->b, SYNC_WAIT, region, RING_FULL);
     lower_open_turns(m->b, c, "taken");
     add_step(m, under_way);
     form_close(m->b);
+    if (region >= 0 && c->stays) {        /* all lanes have loaded what they need of it */
+        lower_free(m->b, region, 0);
+        lower_take(m->b, region);
+    }
     add_turn(m, SYNC_ARRIVE);
     if (under_way) form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, 0);
     if (under_way && c->stays) lower_free(m->b, c->turns, under_way);

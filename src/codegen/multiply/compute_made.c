@@ -128,6 +128,7 @@ static void read_beside(Kernel *k, const Side *s, int j) {
 
 void made_beside(Kernel *k, bool of_step) {
     const Side *s = side_of(k);
+    if (s->l->region && !of_step) region_place(k, s);
     for (int j = 0; j < s->raw.n && s->l->raw; j++)
         if (moves(k, s->raw.other[j]) == of_step) read_beside(k, s, j);
 }
@@ -164,9 +165,36 @@ static Ir raw_tile(Kernel *k, const Side *s) {
     return ir_let(cg, product_name(cg, s, "from"), ir_const(cg, tile));
 }
 
+/* The matrices of a region, which are the registers.  */
+static void read_region(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    Ir slot = ir_mul(cg, k->ring[s->ring].slot, k->ring[s->ring].bytes);
+    Ir from = ir_add(cg, k->var.shared, operand_at(k, s)->tile);
+    if (k->c->layout->ring[s->ring].slots > 1) from = ir_add(cg, from, slot);
+    operand_at(k, s)->raw = ir_array(cg, ir_type(IR_U32), product_name(cg, s, "raw"), slices_of(k),
+                                     tiles_of(k), registers_of(s));
+    region_read(k, s, ir_let(cg, product_name(cg, s, "from"), from), operand_at(k, s)->raw);
+}
+
+/* Products of the step before have read their registers until here: the matrices of this one, which
+ * are loaded already, lie in others, and the compiler must not make one of both.  */
+static void take(Kernel *k, const Side *s, Ir i) {
+    Cg *cg = k->cg;
+    Ir made = ir_element(cg, ir_element(cg, operand_at(k, s)->made, slice_at(k)), i);
+    ir_settle(cg, made);
+    Ir f = ir_count_of(cg, k->var.f, registers_of(s), IR_UNROLL_ALL);
+    ir_set(cg, ir_element(cg, made, f), at(cg, operand_at(k, s)->raw, slice_at(k), i, f));
+    ir_close(cg);
+    ir_settle(cg, made);
+}
+
 void made_read(Kernel *k) {
     Cg *cg = k->cg;
     const Side *s = side_of(k);
+    if (s->l->region) {
+        read_region(k, s);
+        return;
+    }
     bool words = widens(k, s);
     int per = words ? 1 : s->fragment.per_register / s->raw.pack;
     IrBase base = words ? IR_U16 : ir_storage(s->raw.storage);
@@ -250,7 +278,7 @@ static void evaluate(Kernel *k, const Side *s, Ir i) {
 void made_make(Kernel *k) {
     const Side *s = side_of(k);
     Ir i = ir_count_of(k->cg, k->var.i, tiles_of(k), IR_UNROLL_ALL);
-    (widens(k, s) ? widen : evaluate)(k, s, i);
+    (s->l->region ? take : widens(k, s) ? widen : evaluate)(k, s, i);
     ir_close(k->cg);
 }
 

@@ -56,7 +56,7 @@ static void tiles_of_levels(Kernel *k) {
 
 static void side_constants(Kernel *k, const Side *s) {
     if (s->made) return;
-    if (s->l->region) {
+    if (s->l->region && !rprog_region_boxes(s->l)) {
         region_constants(k, s);
         return;
     }
@@ -112,6 +112,8 @@ static void barrier_constants(Kernel *k) {
         if (x->arrivals[RING_FULL] == 0) continue;
         RingAt *to = &k->ring[i];
         if (!to->slots) to->slots = constant(k, product_ring_word(k, i, "STAGES"), x->slots);
+        if (!to->bytes && x->bytes > 0)
+            to->bytes = constant(k, product_ring_word(k, i, "STAGE"), x->bytes);
         to->barriers = constant(k, product_ring_word(k, i, "BARRIERS"), x->at[RING_FULL]);
     }
 }

@@ -3,7 +3,7 @@
 #include "codegen/prelude/prelude.h"
 #include "codegen/block/product.h"
 
-bool wgmma_has_registers(const Side *s) { return s->made || s->l->raw; }
+bool wgmma_has_registers(const Side *s) { return s->made || rprog_by_lanes(s->l); }
 
 void wgmma_begin(Kernel *k) {
     ir_sync_of(k->cg, &(IrSyncOf){.scope = SYNC_PRODUCTS, .op = SYNC_INIT});

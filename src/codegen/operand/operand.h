@@ -76,10 +76,16 @@ typedef struct {
 } PixelsAt;
 KernelMap pixels_map(Arena *a, const Contract *c, const Side *s);
 void pixels_box(const Kernel *k, const Side *s, const PixelsAt *at, IrBox *x);
+/* A plane of the region of the tile at hand, from the line of its first row on, with borders.  */
+void pixels_plane(const Kernel *k, const Side *s, int plane, IrBox *x);
 
 /* region.c: an operand that is loaded before the first step.  */
 void region_constants(Kernel *k, const Side *s);
 void region_load(Kernel *k, const Side *s);
+/* Of one that boxes bring: places of the rows of the tile at hand; all matrices of a step, from
+ * the slot at `from` to the registers to[slice][instruction].  */
+void region_place(Kernel *k, const Side *s);
+void region_read(Kernel *k, const Side *s, Ir from, Ir to);
 void region_advance(Kernel *k, const Side *s);            /* to the next step's k */
 /* The slice at kk, to the registers `to`.  */
 void region_fetch_mma(Kernel *k, const Side *s, Ir kk, Ir to);

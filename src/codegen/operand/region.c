@@ -5,7 +5,7 @@
  * Places are in bytes.  OperandAt.rows: of rows of the warp's tile, for the lane; the table: of k.
  */
 
-enum { ENTRY = 4, AT_ONCE = 8 };
+enum { ENTRY = 4, AT_ONCE = 8, LANE_ROWS = 16 };
 
 void region_constants(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
@@ -169,15 +169,22 @@ static void digits_of_k(Kernel *k, const Side *s, Ir at, Ir *digit) {
         digit[n] = ir_let_as(cg, IR_I32, ir_numbered(cg, product_name(cg, s, "k"), n), digit[n]);
 }
 
-static void fill_table(Kernel *k, const Side *s) {
+/* Elements that position `at` of K adds to a row's place.  */
+static Ir place_of_k(Kernel *k, const Side *s, Ir at) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
     Ir digit[TE_MAX_INDICES], sum = NULL;
-    Ir i = open_shares(k, rprog_region_entries(k->c->p, k->c->r), IR_UNROLL_FREE);
-    digits_of_k(k, s, i, digit);
+    digits_of_k(k, s, at, digit);
     for (int n = 0; n < g->n_k; n++)
         if (g->step_k[n]) sum = ir_sum(cg, sum, ir_mul(cg, digit[n], ir_int(cg, g->step_k[n])));
-    Ir place = address_plus_number(cg, sum, g->shift);
+    return address_plus_number(cg, sum, g->shift);
+}
+
+static void fill_table(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    const RRegion *g = &s->region;
+    Ir i = open_shares(k, rprog_region_entries(k->c->p, k->c->r), IR_UNROLL_FREE);
+    Ir place = place_of_k(k, s, i);
     if (s->region_zeros)
         place = ir_select(cg, ir_lt(cg, i, product_extent(k, AX_K)), place,
                           ir_int(cg, g->lines * g->pitch));
@@ -195,6 +202,7 @@ static Ir row_step(const Kernel *k, const Side *s, Ir i) {
 /* What the lane adds to the rows of a matrix unit's read.  */
 static Ir lane_row(const Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
+    if (rprog_region_boxes(s->l)) return ir_rem(cg, k->var.lane, ir_int(cg, LANE_ROWS));
     if (!s->ldmatrix) return fragment_lane_place(k, &s->fragment, FRAG_ROW, 1);
     Ir block, chunk, row = fragment_matrix_of(k, s, &block, &chunk);
     return ir_add(cg, ir_mul(cg, block, ir_int(cg, MATRIX_ROWS)), row);
@@ -216,6 +224,14 @@ static Ir images_before(const Kernel *k, const Side *s, Ir row) {
     return ir_mul(cg, ir_as(cg, IR_I32, image), ir_int(cg, s->region.step_image * s->elem));
 }
 
+/* What all places of rows begin with: the region; of boxes, which of two chunks the lane has.  */
+static Ir begin_of_rows(const Kernel *k, const Side *s) {
+    const Cg *cg = k->cg;
+    if (!rprog_region_boxes(s->l)) return operand_at(k, s)->region;
+    Ir chunk = ir_div(cg, ir_as(cg, IR_U32, k->var.lane), ir_number(cg, IR_U32, LANE_ROWS));
+    return ir_cast(cg, IR_I32, ir_mul(cg, chunk, ir_number(cg, IR_U32, RTILE_ACCESS)));
+}
+
 /* Of rows from `first` on, `row` of an image.  */
 static void row_places(Kernel *k, const Side *s, Ir first, Ir row) {
     Cg *cg = k->cg;
@@ -224,7 +240,7 @@ static void row_places(Kernel *k, const Side *s, Ir first, Ir row) {
     Ir i = ir_count_of(cg, k->var.i, s->region_places, IR_UNROLL_ALL);
     Ir at = ir_let_as(cg, IR_U32, "at", row_at(k, s, first, i)), in = at, place;
     if (g->whole) in = ir_rem(cg, at, count);
-    place = ir_add(cg, operand_at(k, s)->region,
+    place = ir_add(cg, begin_of_rows(k, s),
                    ir_mul(cg, ir_cast(cg, IR_I32, in), ir_int(cg, g->step_in * s->elem)));
     if (g->whole) {
         Ir line = ir_let_as(cg, IR_I32, "down", ir_div(cg, at, count));
@@ -235,28 +251,50 @@ static void row_places(Kernel *k, const Side *s, Ir first, Ir row) {
     ir_close(cg);
 }
 
-void region_load(Kernel *k, const Side *s) {
+static void declare_rows(Kernel *k, const Side *s) {
+    operand_at(k, s)->rows =
+        ir_array(k->cg, ir_type(IR_I32), product_name(k->cg, s, "row"), s->region_places, 0, 0);
+}
+
+/* The digits of the tile's first row: where the region begins; which of a line's results the first
+ * one is, and of an image's rows of them, where regions have whole ones of these.  */
+static void first_digits(Kernel *k, const Side *s, Ir *digit, Ir *first, Ir *row) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
     const FusedAxis *own = &k->c->p->con.axis[s->own];
-    Ir digit[TE_MAX_INDICES] = {ir_int(cg, 0)}, first = NULL, row = NULL;
-    ir_note(cg, "region: operand %c, %d lines of %d elements, each once", s->id, (int)g->lines,
-            (int)g->row);
-    operand_at(k, s)->rows =
-        ir_array(cg, ir_type(IR_I32), product_name(cg, s, "row"), s->region_places, 0, 0);
-    operand_at(k, s)->places =
-        ir_variable(cg, IR_I32, product_name(cg, s, "places"), operand_at(k, s)->table);
-    ir_scope(cg);
     address_digits(k, own, product_name(cg, s, "mn"), product_first(k, s->own),
                    address_axis_wide(k, s->own), digit);
     if (g->whole) {
-        first = ir_cast(cg, IR_U32, digit[own->n_digit - 1]);
+        *first = ir_cast(cg, IR_U32, digit[own->n_digit - 1]);
         digit[own->n_digit - 1] = ir_int(cg, 0);
     }
     if (g->period > 0) {
-        row = ir_as(cg, IR_I32, digit[own->n_digit - 2]);
+        *row = ir_as(cg, IR_I32, digit[own->n_digit - 2]);
         digit[own->n_digit - 2] = ir_int(cg, 0);
     }
+}
+
+void region_place(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    Ir digit[TE_MAX_INDICES] = {ir_int(cg, 0)}, first = NULL, row = NULL;
+    declare_rows(k, s);
+    ir_scope(cg);
+    first_digits(k, s, digit, &first, &row);
+    row_places(k, s, first, row);
+    ir_close(cg);
+}
+
+void region_load(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    const RRegion *g = &s->region;
+    Ir digit[TE_MAX_INDICES] = {ir_int(cg, 0)}, first = NULL, row = NULL;
+    ir_note(cg, "region: operand %c, %d lines of %d elements, each once", s->id, (int)g->lines,
+            (int)g->row);
+    declare_rows(k, s);
+    operand_at(k, s)->places =
+        ir_variable(cg, IR_I32, product_name(cg, s, "places"), operand_at(k, s)->table);
+    ir_scope(cg);
+    first_digits(k, s, digit, &first, &row);
     begin(k, s, digit);
     copy_chunks(k, s, row ? ir_mul(cg, row, ir_int(cg, g->by)) : NULL);
     fill_zeros(k, s);
@@ -358,4 +396,25 @@ Ir region_element(const Kernel *k, const Side *s, Ir from, Ir i) {
     Ir at = ir_add(cg, ir_add_parts(cg, k->var.smem, row), from);
     return ir_element(cg, ir_view(cg, ir_pointer(ir_storage(s->tile), IR_SHARED, true), at),
                       ir_int(cg, 0));
+}
+
+/* ---- by boxes ---- */
+
+void region_read(Kernel *k, const Side *s, Ir from, Ir to) {
+    Cg *cg = k->cg;
+    enum { SLICE = 2 * RTILE_ACCESS };                /* bytes of a row that a load takes */
+    Ir first = ir_mul(cg, k->var.step, product_size(k, 'B', AX_K));
+    Ir place = ir_mul_n(cg, place_of_k(k, s, first), s->elem);
+    place = ir_let_as(cg, IR_I32, product_name(cg, s, "place"), place);
+    Ir i = ir_count_of(cg, k->var.i, s->region_places, IR_UNROLL_ALL);
+    Ir row = ir_let(cg, "at", ir_add(cg, ir_element(cg, operand_at(k, s)->rows, i), place));
+    Ir moved = ir_binary(cg, IR_SHR, row, ir_int(cg, RREGION_SHIFT));
+    moved = ir_binary(cg, IR_AND, moved, ir_int(cg, rprog_region_swizzle(&s->region)));
+    moved = ir_let(cg, "moved", moved);
+    int slices = k->c->r->block.extent[AX_K] / k->c->r->thread.extent[AX_K];
+    Ir kk = ir_count(cg, "kk", slices, IR_UNROLL_ALL);
+    Ir at = ir_binary(cg, IR_XOR, ir_add(cg, row, ir_mul(cg, kk, ir_int(cg, SLICE))), moved);
+    ir_matrices(cg, 4, false, ir_element(cg, ir_element(cg, to, kk), i), ir_add(cg, from, at));
+    ir_close(cg);
+    ir_close(cg);
 }

@@ -173,7 +173,8 @@ static void coordinates(const Kernel *k, const Side *s, int box, IrBox *x) {
     x->rank = s->box.rank;
     if (s->box.pixels > 0) {
         Ir at_k = ir_add_n(cg, k->own->k_next, box * s->span / s->elem);
-        pixels_box(k, s, &(PixelsAt){first_row(k, s), at_k, box == 0}, x);
+        if (s->l->region) pixels_plane(k, s, box, x);
+        else pixels_box(k, s, &(PixelsAt){first_row(k, s), at_k, box == 0}, x);
         return;
     }
     for (int i = 0; i < s->box.rank; i++) x->at[i] = coordinate(k, s, i, box);
@@ -182,7 +183,7 @@ static void coordinates(const Kernel *k, const Side *s, int box, IrBox *x) {
 static void copy_box(Kernel *k, const Side *s, int ring, int box) {
     Cg *cg = k->cg;
     Ir slot = NULL, tile = operand_at(k, s)->tile, to;
-    if (!s->stays)
+    if (!s->stays || k->c->layout->ring[ring].slots > 1)
         slot = ir_mul(cg, k->ring[ring].slot, k->ring[ring].bytes);
     to = slot ? shared_at(k, slot, tile) : ir_add(cg, k->var.shared, tile);
     IrBox x = {.map = cg_map(cg, ring_map_number(k->l->layout, s)),

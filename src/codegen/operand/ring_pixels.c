@@ -9,6 +9,20 @@ static TeExtent stride_of(Arena *a, const TeTensor *t, int dim, TeExtent elem) {
     return size_times(a, t->stride[dim], elem);
 }
 
+static int swizzle_of(int span) {
+    int at = TM_SWIZZLE_NONE;
+    while (RTILE_ACCESS << at < span) at++;
+    return at;
+}
+
+/* The upper corner along dimension i: of pixels that rows begin at, or of all of a region.  */
+static TeExtent upper_of(Arena *a, const Contract *c, const Side *s, int i) {
+    const RPixelDim *x = &s->box.pixel[i];
+    if (!s->l->region) return rprog_pixel_upper(a, c->p, &s->o->access, x);
+    int64_t n = i ? s->region_traversed : s->region.extent[x->dim];
+    return size_number(x->from + n - c->te->tensor[s->o->access.tensor].shape[x->dim].value);
+}
+
 KernelMap pixels_map(Arena *a, const Contract *c, const Side *s) {
     enum { ANY = 16 };        /* of one point: any multiple of 16 bytes */
     const RBox *b = &s->box;
@@ -20,14 +34,18 @@ KernelMap pixels_map(Arena *a, const Contract *c, const Side *s) {
                                .rank = b->rank, .swizzle = rprog_box_swizzle(&s->l->layout),
                                .promotion = 2, .channels = (uint32_t)(s->span / s->elem),
                                .pixels = (uint32_t)(s->extent / s->parts)}};
+    if (s->l->region) {
+        map.fixed.swizzle = swizzle_of(s->span);
+        map.fixed.pixels = (uint32_t)s->region.lines;
+    }
     map.dim[0] = size_number(b->channels);
     for (int i = 0; i < b->pixels; i++) {
         const RPixelDim *x = &b->pixel[i];
         map.dim[i + 1] = t->shape[x->dim];
         map.stride[i] = stride_of(a, t, x->dim, elem);
         map.lower[i] = size_number(x->from);
-        map.upper[i] = rprog_pixel_upper(a, c->p, &s->o->access, x);
-        map.fixed.element_stride[i + 1] = (uint32_t)x->by;
+        map.upper[i] = upper_of(a, c, s, i);
+        map.fixed.element_stride[i + 1] = s->l->region ? 1 : (uint32_t)x->by;
     }
     map.fixed.element_stride[0] = map.fixed.element_stride[last] = 1;
     map.dim[last] = b->image >= 0 ? t->shape[b->image] : size_number(1);
@@ -94,5 +112,20 @@ void pixels_box(const Kernel *k, const Side *s, const PixelsAt *at, IrBox *x) {
         Ir zero = ir_int(cg, 0);
         x->at[i + 1] = moved(cg, d->own < 0 ? zero : index[d->own], d->by, d->from);
         x->offset[i] = d->k < 0 ? zero : moved(cg, index[d->k], d->apart, 0);
+    }
+}
+
+void pixels_plane(const Kernel *k, const Side *s, int plane, IrBox *x) {
+    const Cg *cg = k->cg;
+    const RBox *b = &s->box;
+    Ir index[TE_MAX_INDICES];
+    decode(k, s->own, product_loads_from(k, s), index);
+    x->at[0] = ir_int(cg, plane * s->span / s->elem);
+    x->at[b->rank - 1] = image_of(k, s, index);
+    x->offsets = b->pixels;
+    for (int i = 0; i < b->pixels; i++) {
+        const RPixelDim *d = &b->pixel[i];
+        x->at[i + 1] = i ? moved(cg, index[d->own], d->by, d->from) : ir_int(cg, d->from);
+        x->offset[i] = ir_int(cg, 0);
     }
 }
