@@ -71,7 +71,7 @@ ROLLER_API RollerStatus roller_op_for(RollerCtx *ctx, const RollerOp *op, const 
 ROLLER_API void roller_op_destroy(RollerOp *op);
 
 /* ---- planning ---- */
-enum { ROLLER_MAX_PROGRAMS = 12 };
+enum { ROLLER_MAX_PROGRAMS = 64, ROLLER_PROGRAMS = 12 };
 typedef struct {
     size_t struct_size;
     int top;                  /* plans to keep (1) */
@@ -83,7 +83,8 @@ typedef struct {
     int static_smem;          /* kernels declare their shared memory, at most 48 KB: launches give
                                * none */
     int plain_abi;            /* parameters of kernels are pointers and scalars: no tensor maps */
-    int programs;             /* of one thing for run-time sizes, at most (ROLLER_MAX_PROGRAMS) */
+    int programs;             /* of one thing for run-time sizes, at most: up to
+                               * ROLLER_MAX_PROGRAMS (ROLLER_PROGRAMS) */
 } RollerPlanOptions;
 ROLLER_API RollerStatus roller_plan(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                                     const RollerPlanOptions *o, RollerPlans **out);

@@ -3,8 +3,9 @@
 #define ROLLER_RPROGRAM_PLAN_H
 #include "rprogram/rprog.h"
 
-/* Programs at most that compute one thing, of all strategies; choices.  */
-enum { RPLAN_SET = 12, RPLAN_CHOICES = 256 };
+/* Programs at most that compute one thing, of all strategies; as many as there are if nobody says
+ * it; choices.  */
+enum { RPLAN_SET = 64, RPLAN_USUAL = 12, RPLAN_CHOICES = 256 };
 
 /* What launches take where sizes are known at run time.  A choice is a fusion strategy and a
  * program of each of its groups; a launch takes the first one whose bounds its sizes keep.  The

@@ -65,7 +65,7 @@ static double price(const char *text, SizedSet *out, SizePoints *at) {
     int64_t *multiples = ARENA_ARRAY(arena, int64_t, r.te->n_size + 1);
     PlanSet *set = ARENA_NEW(arena, PlanSet);
     must(fusion_plan(arena, &diag, &r, set));
-    size_points_find(arena, set->normal, &measures, multiples, at);
+    size_points_find(arena, set->normal, &measures, multiples, RPLAN_USUAL, at);
     size_t before = arena_bytes(arena);
     size_price_open(arena, set, at, out);
     size_price(arena, at, &(SizeRound){0, at->n_planned, at->n}, out, 1);

@@ -49,7 +49,8 @@ static void open_case(Case *c, Rng *rng) {
     *c = (Case){.a = arena_create(NULL), .at = {.n = POINTS}};
     assert_non_null(c->a);
     c->x = (SizePick){.a = c->a, .strategy = c->set, .n_strategy = SETS, .at = &c->at,
-                      .best = ARENA_ARRAY(c->a, double, POINTS), .groups = 1};
+                      .best = ARENA_ARRAY(c->a, double, POINTS), .groups = 1,
+                      .least_gain = 0.005};
     for (int i = 0; i < POINTS; i++) c->x.best[i] = INFINITY;
     for (int s = 0; s < SETS; s++) open_strategy(c, rng, s);
 }

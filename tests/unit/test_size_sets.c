@@ -300,7 +300,7 @@ static void test_divided_sizes_vary(void **state) {
                   NULL, NULL, &te));
     halves.te = te;
     halves.measure = &te->tensor[1].shape[0];
-    size_points_find(arena, te, &halves, (int64_t[]){1}, &at);
+    size_points_find(arena, te, &halves, (int64_t[]){1}, RPLAN_USUAL, &at);
     assert_int_equal(at.value[0][0], 512);
     assert_int_equal(at.value[1][0], 2);
 }

@@ -29,7 +29,8 @@ static void explain(RollerPlans *p) {
 }
 
 static Status plan_and_explain(RollerCtx *ctx, void *user) {
-    _Static_assert((int)RPLAN_SET == (int)ROLLER_MAX_PROGRAMS, "as many as a plan may have");
+    _Static_assert((int)RPLAN_SET == (int)ROLLER_MAX_PROGRAMS &&
+                   (int)RPLAN_USUAL == (int)ROLLER_PROGRAMS, "as many as a plan may have");
     PlanCall *c = user;
     Status s = plans_make(c->arena, &ctx->diag, &c->asked, &ctx->watch, &c->out);
     if (!s) explain(c->out);

@@ -10,7 +10,7 @@ typedef struct {
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
     int64_t workspace_limit;  /* bytes; < 0: none */
     bool fast_compile, static_smem;       /* of every plan, see BuildOptions */
-    int programs;             /* of one thing for run-time sizes, at most; 0: RPLAN_SET */
+    int programs;             /* of one thing for run-time sizes, at most; 0: RPLAN_USUAL */
     Watch *watch;             /* of planning; NULL: nobody's */
 } CompileOptions;
 

@@ -5,7 +5,6 @@
 
 enum { ROUNDS = 3 };
 static const double accepted_loss = 0.05, high_loss = 0.25;
-static const double least_gain = 0.005;   /* of a kernel: of weighed losses */
 
 double size_weight(double loss) {
     double w = loss;
@@ -149,7 +148,7 @@ static double cost_of_picks(const SizePick *x) {
     for (int s = 0; s < x->n_strategy; s++)
         for (int g = 0; x->open[s] && g < x->strategy[s].n; g++)
             kernels += x->n_picked[size_slot(x, s, g)];
-    return mean_loss(x) + least_gain * kernels;
+    return mean_loss(x) + x->least_gain * kernels;
 }
 
 /* A program of a group of an open strategy, or a strategy with one of each group.  */
@@ -189,7 +188,7 @@ static void make_change(SizePick *x, const Change *c) {
 
 /* `kernels`: what the picks so far must gain.  */
 static void try_programs(const SizePick *x, Around *r, int s, double kernels, Change *best) {
-    double least = best->cost - kernels - least_gain;
+    double least = best->cost - kernels - x->least_gain;
     for (int g = 0; g < x->strategy[s].n; g++) {
         if (!may_add(x, s, g)) continue;
         look_at_group(x, s, g, r);
@@ -198,7 +197,7 @@ static void try_programs(const SizePick *x, Around *r, int s, double kernels, Ch
         best->strategy = s;
         best->group = g;
         best->program[g] = k;
-        best->cost = least + kernels + least_gain;
+        best->cost = least + kernels + x->least_gain;
     }
 }
 
@@ -234,7 +233,7 @@ static Change best_change(SizePick *x, Around *r) {
 /* After something was taken out: is it better so, or with something in its place?  */
 static bool is_better(SizePick *x, Around *r, double before) {
     Change best = best_change(x, r);
-    if (best.strategy < 0 || best.cost >= before - least_gain / 4)
+    if (best.strategy < 0 || best.cost >= before - x->least_gain / 4)
         return cost_of_picks(x) <= before;
     make_change(x, &best);
     return true;
@@ -281,7 +280,7 @@ static double worst_loss(const SizePick *x) {
 
 /* Adds what gains enough while any size loses more than what is accepted.  */
 static void add_more(SizePick *x, Around *r) {
-    while (worst_loss(x) > accepted_loss) {
+    while (x->all || worst_loss(x) > accepted_loss) {
         Change best = best_change(x, r);
         if (best.strategy < 0) break;
         make_change(x, &best);
@@ -295,9 +294,20 @@ static void open_picks(SizePick *x) {
     x->picked = ARENA_ARRAY(x->a, int *, slots);
     x->own = ARENA_ARRAY(x->a, double *, slots);
     x->sum = ARENA_ARRAY(x->a, SizeSum *, x->n_strategy);
-    for (int k = 0; k < slots; k++) x->picked[k] = ARENA_ARRAY(x->a, int, RPLAN_SET + 1);
+    for (int k = 0; k < slots; k++) x->picked[k] = ARENA_ARRAY(x->a, int, x->most + 1);
     for (int k = 0; k < slots; k++) x->own[k] = ARENA_ARRAY(x->a, double, x->at->n);
     for (int s = 0; s < x->n_strategy; s++) x->sum[s] = ARENA_ARRAY(x->a, SizeSum, x->at->n);
+}
+
+SizePick size_pick_new(Arena *a, const SizedSet *strategy, int n, const SizePoints *at) {
+    SizePick x = {.a = a, .strategy = strategy, .n_strategy = n, .at = at, .most = RPLAN_SET,
+                  .best = ARENA_ARRAY(a, double, at->n)};
+    for (int i = 0; i < at->n; i++) x.best[i] = INFINITY;
+    for (int s = 0; s < n; s++) {
+        if (strategy[s].n > x.groups) x.groups = strategy[s].n;
+        for (int i = 0; i < at->n; i++) x.best[i] = fmin(x.best[i], strategy[s].us[i]);
+    }
+    return x;
 }
 
 void size_pick(SizePick *x) {

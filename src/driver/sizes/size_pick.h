@@ -4,9 +4,9 @@
  * sizes each point takes.  Up to 5 % a loss counts as it is, beyond that 4 times, beyond 25 % 16
  * times.  What gains most is added while some point loses more than 5 %: another program of a
  * strategy that is taken, or a strategy, with a program of each of its groups, if every kernel of
- * it gains 0.5 % on average.  Each is then taken out again, to see whether something else is worth
- * more in its place.  No more programs than the caller wants, and than RPLAN_SET, compute one
- * thing, over all strategies.  */
+ * it gains enough on average.  Each is then taken out again, to see whether something else is worth
+ * more in its place.  No more programs than the caller wants compute one thing, over all
+ * strategies.  */
 #ifndef ROLLER_DRIVER_SIZES_SIZE_PICK_H
 #define ROLLER_DRIVER_SIZES_SIZE_PICK_H
 #include "driver/sizes/size_price.h"
@@ -29,12 +29,16 @@ typedef struct {
     int *n_picked;            /* and how many: [strategy * groups + group] */
     int groups;               /* most of any strategy */
     int most;                 /* programs of one thing, over all strategies */
+    double least_gain;        /* of a kernel: of weighed losses, on average */
+    bool all;                 /* what gains is added however little is lost */
     SizeSum **sum;            /* per strategy, per point: of what is picked */
     double **own;             /* [strategy * groups + group], per point: us of the group's best
                                * pick, of all groups that are the same */
 } SizePick;
 
 double size_weight(double loss);
+/* Picks of these strategies at these points; the caller may set other figures before size_pick.  */
+SizePick size_pick_new(Arena *a, const SizedSet *strategy, int n, const SizePoints *at);
 void size_pick(SizePick *x);
 static inline int size_slot(const SizePick *x, int strategy, int group) {
     return strategy * x->groups + group;

@@ -4,8 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Points at which programs are planned and priced: so many, and more for each further class.  */
+/* Points at which programs are planned and priced: so many, and more for each further class.  For
+ * each program that there may be at least some are planned.  */
 enum { PLANNED = 48, PLANNED_MORE = 8, PRICED = 960, PRICED_MORE = 960, CLASSES = 4 };
+enum { PLANNED_EACH = 4 };
 
 /* Sizes that move together; one that does so with no other is a class of its own.  */
 typedef struct {
@@ -147,13 +149,14 @@ static void set_fixed(const Classes *c, int64_t *at) {
 }
 
 void size_points_find(Arena *a, const Te *te, const RSelector *measures, const int64_t *multiple,
-                      SizePoints *out) {
+                      int programs, SizePoints *out) {
     Classes c = classes_of(a, te, measures);
     c.multiple = multiple;
     int many = c.n < CLASSES ? c.n : CLASSES, corners = 1 << many;
     *out = (SizePoints){.n_planned = corners, .n = corners};
     if (c.n > 0) {
-        out->n_planned += PLANNED + (many - 1) * PLANNED_MORE;
+        int each = PLANNED_EACH * programs;
+        out->n_planned += (each > PLANNED ? each : PLANNED) + (many - 1) * PLANNED_MORE;
         out->n = out->n_planned + PRICED + (many - 1) * PRICED_MORE;
     }
     out->value = ARENA_ARRAY(a, int64_t *, out->n);

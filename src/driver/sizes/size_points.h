@@ -11,11 +11,11 @@
 /* Point 0 is the largest sizes, 1 the smallest that are not 0.  At the first n_planned of them
  * programs are planned, at all they are priced: spread evenly over all orders of magnitude, a part
  * of them at ends, at powers of two, or at multiples that are worth knowing of (per size).  One
- * point: no size varies.  */
+ * point: no size varies.  The more programs there may be, the more points are planned.  */
 typedef struct {
     int64_t **value;          /* per point, per size of the op */
     int n_planned, n;
 } SizePoints;
 void size_points_find(Arena *a, const Te *te, const RSelector *measures, const int64_t *multiple,
-                      SizePoints *out);
+                      int programs, SizePoints *out);
 #endif

@@ -73,14 +73,6 @@ static const int64_t *right_upto(const Pricing *x, const RProg *r, int point) {
     return upto;
 }
 
-/* No program has more partial results than some have at the sizes they were planned for: bytes.  */
-static int64_t room_for_partials(const SizedGroup *g) {
-    int64_t most = 0;
-    for (int k = 0; k < g->n; k++)
-        if (g->program[k].bytes > most) most = g->program[k].bytes;
-    return most;
-}
-
 /* Bytes of the program's workspace at these sizes.  */
 static int64_t bytes_at(const Pricing *x, const RProg *r, const int64_t *size) {
     ArenaMark m = arena_mark(x->a);
@@ -105,7 +97,8 @@ static void add_program(const Pricing *x, Ranked *ranked, int n, const RProgSet 
     SizedProgram *p = &g->program[g->n];
     if (is_known(g, &ranked->prog)) return;
     *p = (SizedProgram){.ranked = ranked, .n = n, .set = set};
-    p->bytes = bytes_at(x, &ranked->prog, x->at->value[point]);
+    int64_t bytes = bytes_at(x, &ranked->prog, x->at->value[point]);
+    if (bytes > g->room) g->room = bytes;
     if (point > 0) p->upto = right_upto(x, &ranked->prog, point);
     g->n++;
 }
@@ -158,11 +151,11 @@ static void plan_at(const Pricing *x, int point) {
 /* ---- prices ---- */
 
 /* Of how many points of the domain the workspace of a program is small enough.  */
-static int64_t most_outs(const Pricing *x, const SizedProgram *p, int64_t room) {
+static int64_t most_outs(const Pricing *x, const SizedProgram *p) {
     const SizedGroup *g = x->group;
     int64_t bytes = bytes_at(x, &p->ranked->prog, x->at->value[0]);
-    if (p == g->program || bytes <= room || g->outs <= 0) return INT64_MAX;
-    return room / ((bytes + g->outs - 1) / g->outs);
+    if (p == g->program || bytes <= g->room || g->outs <= 0) return INT64_MAX;
+    return g->room / ((bytes + g->outs - 1) / g->outs);
 }
 
 /* What all programs take at a point; memo: what was counted of them at others.  */
@@ -190,10 +183,9 @@ static void price_at(const Pricing *x, int point, CountMemo *memo) {
 
 static void price(const Pricing *x, int n) {
     SizedGroup *g = x->group;
-    int64_t room = room_for_partials(g);
     g->best = ARENA_ARRAY(x->a, double, n);
     for (int k = 0; k < g->n; k++) {
-        g->program[k].outs = most_outs(x, &g->program[k], room);
+        g->program[k].outs = most_outs(x, &g->program[k]);
         g->program[k].us = ARENA_ARRAY(x->a, double, n);
     }
     ArenaMark mark = arena_mark(x->a);

@@ -9,8 +9,8 @@ typedef struct {
     int n;
     const RProgSet *set;
     const int64_t *upto;      /* sizes up to which it is right, as are the others; NULL: all */
-    int64_t bytes;            /* of its workspace at the sizes it was planned for */
     int64_t outs;             /* points of the domain up to which its workspace is small enough */
+    bool kept;                /* it is worth pricing at all points */
     double *us;               /* per point; INFINITY: it is not to be taken there */
 } SizedProgram;
 
@@ -25,6 +25,8 @@ typedef struct {
     int *stmt, n_stmt;        /* the group's statements */
     int64_t (*extent)[AX_CLASSES];        /* per point at which programs were planned */
     int64_t outs;             /* points of its domain at the largest sizes */
+    int64_t room;             /* bytes for partial results: the most that a program has at the sizes
+                               * it was planned for */
     SizedProgram *program;    /* the first is right at all sizes */
     int n;
     bool apart;               /* it depends on the sizes, so others than the first may help */

@@ -7,6 +7,8 @@
 #include <string.h>
 
 enum { NEAR = 50, FIRST_PLANNED = 5, FIRST_PRICED = 96 };
+enum { WORTH_PRICING = 64 };              /* programs that are priced at all points, at least */
+static const double least_gain = 0.005;   /* of a kernel: of weighed losses */
 
 /* ---- which strategies compete ---- */
 
@@ -246,7 +248,7 @@ static bool is_trivial(const PlanSet *set, const RSelector *s) {
 }
 
 static int most_programs(const CompileOptions *o) {
-    return o->programs > 0 && o->programs < RPLAN_SET ? o->programs : RPLAN_SET;
+    return o->programs > 0 && o->programs <= RPLAN_SET ? o->programs : RPLAN_USUAL;
 }
 
 /* The strategies for all sizes, then those for some.  */
@@ -287,6 +289,46 @@ static int64_t *known_multiples(Arena *a, const PlanSet *set, int n) {
     return multiple;
 }
 
+/* Leaves a group the programs that are picked of it where it stands first, or is the same.  */
+static void keep_programs(Arena *a, SizedGroup *g) {
+    const SizedProgram *all = g->program;
+    int n = g->n;
+    g->program = ARENA_ARRAY(a, SizedProgram, n);
+    g->n = 0;
+    for (int k = 0; k < n; k++)
+        if (all[k].kept) g->program[g->n++] = all[k];
+}
+
+/* Leaves what is picked, of groups that are the same what is of any.  */
+static void keep_picked(const SizePick *x, SizedSet *strategy) {
+    for (int s = 0; s < x->n_strategy; s++) {
+        for (int g = 0; g < strategy[s].n; g++) {
+            int slot = size_slot(x, s, g);
+            SizedProgram *program = strategy[s].group[g].program;
+            program->kept = true;
+            for (int k = 0; x->open[s] && k < x->n_picked[slot]; k++)
+                program[x->picked[slot][k]].kept = true;
+        }
+    }
+    for (int s = 0; s < x->n_strategy; s++)
+        for (int g = 0; g < strategy[s].n; g++) keep_programs(x->a, &strategy[s].group[g]);
+}
+
+/* Programs for all points but the first, which have theirs.  What each takes at those points tells
+ * the few that may be worth picking, whose prices at many more points tell where.  */
+static void plan_and_price(Arena *a, const SizePoints *at, int first, int programs,
+                           SizedSet *strategy, int n) {
+    SizePoints planned = *at;
+    planned.n = at->n_planned;
+    size_price(a, at, &(SizeRound){first, at->n_planned, at->n_planned}, strategy, n);
+    SizePick x = size_pick_new(a, strategy, n, &planned);
+    x.most = 2 * programs > WORTH_PRICING ? 2 * programs : WORTH_PRICING;
+    x.all = true;
+    size_pick(&x);
+    keep_picked(&x, strategy);
+    size_price(a, at, &(SizeRound){at->n_planned, at->n_planned, at->n}, strategy, n);
+}
+
 /* Finds programs for all sizes and how a launch chooses.  set[keep] is right at all of them.  */
 static Status choose(Arena *a, Diag *d, PlanSet *set, int n, int keep, PlanSet *out) {
     SizedSet *strategy = ARENA_ARRAY(a, SizedSet, n);
@@ -294,10 +336,11 @@ static Status choose(Arena *a, Diag *d, PlanSet *set, int n, int keep, PlanSet *
     RSelector *s = ARENA_NEW(a, RSelector);
     Buf why = buf_new(a);
     *out = set[keep];
+    int programs = most_programs(&out->options);
     if (out->n_group == 0) return ST_OK;
     for (int k = 0; k < n; k++) strategy[k].set = &set[k];
     rplan_measures(a, as_plans(a, strategy, n), s);
-    size_points_find(a, out->normal, s, known_multiples(a, set, n), &at);
+    size_points_find(a, out->normal, s, known_multiples(a, set, n), programs, &at);
     for (int k = 0; k < n; k++) size_price_open(a, &set[k], &at, &strategy[k]);
     int first = at.n_planned < FIRST_PLANNED ? at.n_planned : FIRST_PLANNED;
     int priced = at.n < FIRST_PRICED ? at.n : FIRST_PRICED;
@@ -305,16 +348,10 @@ static Status choose(Arena *a, Diag *d, PlanSet *set, int n, int keep, PlanSet *
     n = drop_losers(a, strategy, n, priced, keep);
     Status status = watch_check(out->options.watch, d);
     if (status) return status;
-    size_price(a, &at, &(SizeRound){first, at.n_planned, at.n}, strategy, n);
-    SizePick x = {.a = a, .strategy = strategy, .n_strategy = n, .at = &at,
-                  .most = most_programs(&out->options),
-                  .best = ARENA_ARRAY(a, double, at.n)};
-    for (int i = 0; i < at.n; i++) x.best[i] = INFINITY;
-    for (int k = 0; k < n; k++) {
-        if (strategy[k].n > x.groups) x.groups = strategy[k].n;
-        for (int i = 0; i < at.n; i++)
-            if (strategy[k].us[i] < x.best[i]) x.best[i] = strategy[k].us[i];
-    }
+    plan_and_price(a, &at, first, programs, strategy, n);
+    SizePick x = size_pick_new(a, strategy, n, &at);
+    x.most = programs;
+    x.least_gain = least_gain;
     size_pick(&x);
     rplan_measures(a, as_plans(a, strategy, n), s);
     size_select(&x, s);
