@@ -211,9 +211,9 @@ static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
 }
 
 enum {
-    KEYS = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_BLOCK | 1 << KEY_WARP | 1 << KEY_THREAD |
-           1 << KEY_VEC | 1 << KEY_STAGES | 1 << KEY_LOAD_A | 1 << KEY_LOAD_B | 1 << KEY_LOAD_V |
-           1 << KEY_STORE | 1 << KEY_RASTER | 1 << KEY_SPLIT | 1 << KEY_KEEP | 1 << KEY_BLOCKS
+    KEYS = 1 << KEY_BLOCK | 1 << KEY_WARP | 1 << KEY_THREAD | 1 << KEY_VEC | 1 << KEY_STAGES |
+           1 << KEY_LOAD_A | 1 << KEY_LOAD_B | 1 << KEY_LOAD_V | 1 << KEY_RASTER | 1 << KEY_SPLIT |
+           1 << KEY_KEEP
 };
 
 static const char *check(const Problem *p, const Device *dev, const RProg *r) {

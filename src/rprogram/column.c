@@ -9,16 +9,6 @@ int64_t rprog_column_slice(const Problem *p, const RProg *r) {
     return ceil_div(steps, r->split) * r->block.extent[AX_K];
 }
 
-/* Bytes that so many partial results take.  */
-static int64_t partial_bytes(const Problem *p, int64_t results) {
-    return rprog_partials(p->te, p->group->columns, p->group->columns->n, results);
-}
-
-static int64_t workspace(const Problem *p, const RProg *r) {
-    if (r->split <= 1) return 0;
-    return partial_bytes(p, r->split * p->column.out.extent);
-}
-
 int rprog_column_lanes(const RProg *r) {
     int along = rprog_threads_along(r, AX_M);
     return along < WARP ? WARP / along : 1;
@@ -76,6 +66,11 @@ static const char *check(const Problem *p, const Device *dev, const RProg *r) {
 }
 
 static const RowGroup *partials(const Problem *p) { return p->group->columns; }
+
+static int64_t left(const Problem *p, const RProg *r) {
+    (void)r;
+    return p->column.out.extent;
+}
 
 static RMeeting meeting(const Problem *p, const RProg *r) {
     return (RMeeting){.parts = r->split, .vec = r->store_vec, .bytes = p->column.sum_bytes,
@@ -139,8 +134,7 @@ static void candidates(Keeper *b) {
 }
 
 const SkeletonRow rprog_column = {
-    .keys = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_BLOCK | 1 << KEY_THREAD | 1 << KEY_STORE |
-            1 << KEY_SPLIT | 1 << KEY_BLOCKS,
+    .keys = 1 << KEY_BLOCK | 1 << KEY_THREAD | 1 << KEY_SPLIT,
     .slices_meet = true,
     .takes = skeleton_takes_views,
     .candidates = candidates,
@@ -149,7 +143,7 @@ const SkeletonRow rprog_column = {
     .registers = registers,
     .rooms = rooms,
     .map = map,
-    .workspace = workspace,
     .partials = partials,
+    .left = left,
     .meeting = meeting,
 };

@@ -48,9 +48,9 @@ static RMeeting meeting(const Problem *p, const RProg *r) {
 }
 
 enum {
-    KEYS = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_BLOCK | 1 << KEY_WARP | 1 << KEY_THREAD |
-           1 << KEY_VEC | 1 << KEY_UNROLL | 1 << KEY_STAGES | 1 << KEY_LOAD_A | 1 << KEY_LOAD_B |
-           1 << KEY_STORE | 1 << KEY_RASTER | 1 << KEY_SPLIT | 1 << KEY_STATS | 1 << KEY_BLOCKS
+    KEYS = 1 << KEY_BLOCK | 1 << KEY_WARP | 1 << KEY_THREAD | 1 << KEY_VEC | 1 << KEY_UNROLL |
+           1 << KEY_STAGES | 1 << KEY_LOAD_A | 1 << KEY_LOAD_B | 1 << KEY_RASTER | 1 << KEY_SPLIT |
+           1 << KEY_STATS
 };
 
 const SkeletonRow rprog_contract = {

@@ -21,7 +21,10 @@ int64_t skeleton_blocks(const SkeletonRow *s, const Problem *p, const RProg *r) 
 }
 
 int64_t skeleton_workspace(const SkeletonRow *s, const Problem *p, const RProg *r) {
-    return s->workspace ? s->workspace(p, r) : 0;
+    if (s->workspace) return s->workspace(p, r);
+    if (!s->left || r->split <= 1) return 0;
+    const RowGroup *g = s->partials(p);
+    return rprog_partials(p->te, g, g->n, r->split * s->left(p, r));
 }
 
 int64_t skeleton_shared(const SkeletonRow *s, const Problem *p, const Device *dev,

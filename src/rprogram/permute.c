@@ -279,8 +279,7 @@ static void candidates(Keeper *k) {
 }
 
 const SkeletonRow rprog_permute = {
-    .keys = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_BOX | 1 << KEY_THREADS | 1 << KEY_READ_A |
-            1 << KEY_READ_B | 1 << KEY_STORE | 1 << KEY_BLOCKS,
+    .keys = 1 << KEY_BOX | 1 << KEY_THREADS | 1 << KEY_READ_A | 1 << KEY_READ_B,
     .box = true,
     .takes = skeleton_takes_views,
     .candidates = candidates,

@@ -41,7 +41,8 @@ bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key) {
     if (key == KEY_LOAD_B && p->n_operand < 2) return false;
     if (key == KEY_STATS && !p->stats) return false;
     if (key == KEY_READ_B && p->permute.n_source < 2) return false;
-    return rprog_skeleton(skeleton)->keys >> key & 1;
+    enum { ALL = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_STORE | 1 << KEY_BLOCKS };
+    return (ALL | rprog_skeleton(skeleton)->keys) >> key & 1;
 }
 
 static void print_tile(Buf *out, const RTile *t, int axes) {

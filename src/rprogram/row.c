@@ -67,12 +67,6 @@ static void rooms(RoomWalk *w) {
     if (threads > WARP) layout_partials(w, w->end, f->group, threads * rows / WARP);
 }
 
-static int64_t workspace(const Problem *p, const RProg *r) {
-    if (r->split <= 1) return 0;
-    const RowGroup *g = p->row->group;
-    return rprog_partials(p->te, g, g->n, p->row->rows * r->split);
-}
-
 double rprog_row_ops(const Problem *p, const RProg *r, int pass) {
     const RowFacts *f = rprog_row_facts(p, r);
     double ops = f->ops[pass];
@@ -187,6 +181,11 @@ static bool takes(const Problem *p) { return p->row; }
 
 static const RowGroup *partials(const Problem *p) { return p->row->group; }
 
+static int64_t left(const Problem *p, const RProg *r) {
+    (void)r;
+    return p->row->rows;
+}
+
 static int64_t threads(const Device *dev, RProg *r) {
     (void)dev;
     int n = rprog_row_threads(r), lanes = n < WARP ? n : WARP;
@@ -284,8 +283,7 @@ static void candidates(Keeper *b) {
 }
 
 const SkeletonRow rprog_row = {
-    .keys = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_BLOCK | 1 << KEY_THREAD | 1 << KEY_STORE |
-            1 << KEY_SPLIT | 1 << KEY_KEEP | 1 << KEY_BLOCKS,
+    .keys = 1 << KEY_BLOCK | 1 << KEY_THREAD | 1 << KEY_SPLIT | 1 << KEY_KEEP,
     .takes = takes,
     .candidates = candidates,
     .check = check,
@@ -293,6 +291,6 @@ const SkeletonRow rprog_row = {
     .registers = registers,
     .rooms = rooms,
     .map = map,
-    .workspace = workspace,
     .partials = partials,
+    .left = left,
 };

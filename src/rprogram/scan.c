@@ -20,19 +20,14 @@ int rprog_scan_partials(const Problem *p, const RProg *r) {
     return p->scan.down ? rprog_threads_along(r, AX_N) : 1;
 }
 
-static int64_t partial_bytes(const Problem *p, int64_t results) {
-    return rprog_partials(p->te, p->group->columns, p->group->columns->n, results);
-}
-
 static void rooms(RoomWalk *w) {
     int64_t meets = rprog_scan_meets(w->p, w->r);
     if (meets > 1)
         layout_partials(w, 0, w->p->group->columns, meets * w->r->block.extent[AX_M]);
 }
 
-static int64_t workspace(const Problem *p, const RProg *r) {
-    if (r->split <= 1) return 0;
-    return partial_bytes(p, r->split * rprog_scan_partials(p, r) * p->scan.out.extent);
+static int64_t left(const Problem *p, const RProg *r) {
+    return rprog_scan_partials(p, r) * p->scan.out.extent;
 }
 
 static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
@@ -152,8 +147,7 @@ static void candidates(Keeper *b) {
 }
 
 const SkeletonRow rprog_scan = {
-    .keys = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_BLOCK | 1 << KEY_THREAD | 1 << KEY_STORE |
-            1 << KEY_SPLIT | 1 << KEY_BLOCKS,
+    .keys = 1 << KEY_BLOCK | 1 << KEY_THREAD | 1 << KEY_SPLIT,
     .takes = skeleton_takes_views,
     .candidates = candidates,
     .check = check,
@@ -161,7 +155,7 @@ const SkeletonRow rprog_scan = {
     .registers = registers,
     .rooms = rooms,
     .map = map,
-    .workspace = workspace,
     .partials = partials,
+    .left = left,
     .evaluations = evaluations,
 };

@@ -28,7 +28,8 @@ typedef struct {
 } RMeeting;
 
 typedef struct SkeletonRow {
-    uint32_t keys;            /* lines of its section of the text form, as bits of PlanKey */
+    uint32_t keys;            /* lines of its section of the text form, as bits of PlanKey, beside
+                               * those that all have */
     bool products;            /* has k-steps of a product, and all that belongs to them */
     bool chains;              /* of problems with a next one, and of no others */
     bool box;                 /* `block` has an extent for each axis of a view */
@@ -48,9 +49,11 @@ typedef struct SkeletonRow {
     void (*rooms)(RoomWalk *w);                           /* NULL: none */
     void (*product)(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l);
     void (*map)(const Problem *p, const RProg *r, int64_t span, IndexMap *m);
-    /* Of partial results, bytes (NULL: there are none), and of which reductions they are.  */
-    int64_t (*workspace)(const Problem *p, const RProg *r);
+    /* Of which reductions slices leave partial results (NULL: of none), and how many of each; where
+     * these are not all that lies in the workspace, its bytes.  */
     const RowGroup *(*partials)(const Problem *p);
+    int64_t (*left)(const Problem *p, const RProg *r);
+    int64_t (*workspace)(const Problem *p, const RProg *r);
     /* Of the body, for each output; NULL: at each point of the reduction, once.  */
     int64_t (*evaluations)(const Problem *p, const RProg *r);
     RMeeting (*meeting)(const Problem *p, const RProg *r);

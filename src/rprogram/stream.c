@@ -71,8 +71,7 @@ static void candidates(Keeper *k) {
 }
 
 const SkeletonRow rprog_stream = {
-    .keys = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_BLOCK | 1 << KEY_THREAD | 1 << KEY_STORE |
-            1 << KEY_BLOCKS,
+    .keys = 1 << KEY_BLOCK | 1 << KEY_THREAD,
     .clips = true,
     .takes = takes,
     .candidates = candidates,

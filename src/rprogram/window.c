@@ -300,8 +300,7 @@ static void candidates(Keeper *b) {
 }
 
 const SkeletonRow rprog_window = {
-    .keys = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_BLOCK | 1 << KEY_THREAD | 1 << KEY_VEC |
-            1 << KEY_STORE | 1 << KEY_BLOCKS,
+    .keys = 1 << KEY_BLOCK | 1 << KEY_THREAD | 1 << KEY_VEC,
     .takes = skeleton_takes_views,
     .candidates = candidates,
     .check = check,
