@@ -1,6 +1,7 @@
-"""Writes attention programs into a folder: every kind of mask and operand that docs/attention.md
+"""Writes chains into a folder: attention with every kind of mask and operand that docs/attention.md
 lists, each with odd lengths, with lengths known at run time, with heads of other sizes in bf16, and
-with G query heads to a key head behind a mask of lengths."""
+with G query heads to a key head behind a mask of lengths; and two products back to back, of every
+type that matrix units take."""
 import sys
 from pathlib import Path
 
@@ -68,8 +69,45 @@ op {kind}(Q: {dtype}[B,H,M,D], K: {dtype}[{shape.format(d="D")}], V: {dtype}[{sh
 """
 
 
+# name: type of the operands, what the second product has of a score s, of its sums, annotation
+PAIRS = {
+    "i8": ("i8", "i8(min(max((s[{b}m,n] + c[n]) / 64, -128), 127))", "i32", ""),
+    "requantised": ("i8", "i8(round(min(max(f32(s[{b}m,n] + c[n]) * 0.01, -128), 127)))", "i32", ""),
+    "u8": ("u8", "u8(s[{b}m,n] + c[n])", "i32", ""),
+    "e4m3": ("f8e4m3", "f8e4m3(max(s[{b}m,n] + c[n], 0) * 0.125)", "f32", ""),
+    "e5m2": ("f8e5m2", "f8e5m2(s[{b}m,n] * 0.125 + c[n])", "f32", ""),
+    "f16": ("f16", "f16(max(s[{b}m,n] + c[n], 0))", "f32", ""),
+    "tf32": ("f32", "max(s[{b}m,n] + c[n], 0)", "f32", " @tf32"),
+    "f64": ("f64", "max(s[{b}m,n] + c[n], 0)", "f64", ""),
+}
+# name: rows, terms of a score, columns, results of a row, are there batches, operands as (K, N)?
+SHAPES = {
+    "odd": (37, 50, 45, 21, False, False),
+    "turns": (70, 40, 200, 24, True, False),
+    "across": (50, 96, 72, 40, False, True),
+    "boxes": (300, 128, 96, 64, False, False),
+}
+
+
+def pair(kind, shape):
+    dtype, made, sums, how = PAIRS[kind]
+    m, k, n, e, batches, across = SHAPES[shape]
+    b = "b," if batches else ""
+    first, second = ("k,n", "n,e") if across else ("n,k", "e,n")
+    types = {x: f"{dtype}[{(b + y).upper()}]" for x, y in (("X", "m,k"), ("W", first), ("U", second))}
+    return f"""param B = 2, M = {m}, K = {k}, N = {n}, E = {e};
+op pair(X: {types["X"]}, W: {types["W"]}, U: {types["U"]}, c: {sums}[N]) -> Y: {sums}[{b.upper()}M,E] {{
+  s[{b}m,n] = sum[k](X[{b}m,k] * W[{b}{first}]){how};
+  Y[{b}m,e] = sum[n]({made.format(b=b)} * U[{b}{second}]){how};
+}}
+"""
+
+
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
+    for kind in PAIRS:
+        for shape in SHAPES:
+            (folder / f"pair_{kind}-{shape}.te").write_text(pair(kind, shape))
     for kind in KINDS:
         for form in FORMS:
             (folder / f"{kind}-{form}.te").write_text(program(kind, form))

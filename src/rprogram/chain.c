@@ -176,6 +176,18 @@ static void test_columns(const Problem *p, const RProg *r, Contract *c) {
     c[1].k_ragged = true;
 }
 
+/* Rows of the second operand are the columns of the results.  */
+static void order_columns(const Device *dev, const RProg *r, Contract *c) {
+    Matrix *x = &c->matrix;
+    Side *s = &c->side[1];
+    FragOrder order;
+    x->order = chain_order(dev, r);
+    s->places = fragment_places(&x->order);
+    if (!c->ring || !fragment_parts(&x->order, &s->beside, &s->every)) return;
+    chain_units_order(&dev->unit[r->unit], &dev->unit[r->unit_v], &order);
+    x->own = fragment_spread_lane(&order, r->block.extent[AX_N]);
+}
+
 static void product(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l) {
     Contract *c = ARENA_ARRAY(a, Contract, CHAIN_PRODUCTS);
     l->product = c;
@@ -186,6 +198,7 @@ static void product(Arena *a, const Problem *p, const Device *dev, const RProg *
         product_facts(chain_problem(p, i), dev, own, l, &c[i]);
         c[i].sliced = false;              /* of turns: they begin where a mask lets them */
     }
+    order_columns(dev, r, c);
     test_columns(p, r, c);
 }
 

@@ -23,6 +23,10 @@ RTile chain_tile(const RTile *t, int number);
 /* May u compute the first product, and v the second, results of the one being operands of the other
  * as registers have them?  */
 bool chain_fits(const Problem *p, const ComputeUnit *u, const ComputeUnit *v);
+/* The order in which columns of the first product lie, so that they do: of their instructions, of
+ * a turn.  False: there is none.  */
+bool chain_units_order(const ComputeUnit *u, const ComputeUnit *v, FragOrder *out);
+FragOrder chain_order(const Device *dev, const RProg *r);
 void chain_candidates(Keeper *k);
 /* May results of the second product pass through shared memory?  */
 bool chain_passes(const Problem *p);
@@ -31,6 +35,8 @@ const char *chain_check(const Problem *p, const Device *dev, const RProg *r);
 /* chain_groups.c, of units of warpgroups: may they compute the products; the first broken rule;
  * registers of a thread that computes.  */
 bool chain_groups_fit(const Problem *p, const ComputeUnit *u, const ComputeUnit *v);
+/* Can boxes bring columns of the first product in this order?  */
+bool chain_groups_bring(const Problem *p, const FragOrder *order);
 const char *chain_groups_check(const Problem *p, const Device *dev, const RProg *r);
 /* ... of a block that stays for several tiles.  */
 const char *chain_check_stays(const Problem *p, const Device *dev, const RProg *r);

@@ -47,6 +47,8 @@ static const char *check_products(const Problem *p, const Device *dev, const RPr
     const char *why = NULL;
     if (r->thread.extent[AX_E] != 1) return "thread.e is 1";
     if (r->overlap) return "only warpgroups overlap products and exponentials";
+    if (chain_order(dev, r).n > 0 && r->load[LOAD_B].layout.inner != AX_K)
+        return "columns in another order are rows of the operand's tile";
     for (int i = 0; i < CHAIN_PRODUCTS && !why; i++) {
         RProg x = rprog_chain_product(dev, r, i);
         why = check_product(chain_problem(p, i), dev, &x, i == 0 && rprog_chain_streams(p, r));

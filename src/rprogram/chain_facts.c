@@ -1,4 +1,5 @@
-/* The `chain` skeleton: its products as programs, the turns of a block.  */
+/* The `chain` skeleton: its products as programs, the order of columns between them, the turns
+ * of a block.  */
 #include "rprogram/chain.h"
 #include "rprogram/contract.h"
 #include "rprogram/matrix.h"
@@ -35,6 +36,21 @@ RProg rprog_chain_product(const Device *dev, const RProg *r, int number) {
                              .layout = {.inner = AX_K}};
     x.load[LOAD_B] = r->load[LOAD_V];
     return x;
+}
+
+bool chain_units_order(const ComputeUnit *u, const ComputeUnit *v, FragOrder *out) {
+    bool groups = warpgroup_usable(u);
+    Fragment results = groups ? fragment_of_share(u, v->k.from)
+                              : fragment_of(u, FRAG_RESULT, FRAG_COL);
+    Fragment operand = groups ? fragment_of_operand_share(v) : fragment_of(v, FRAG_A, FRAG_COL);
+    return fragment_order(&results, &operand, out);
+}
+
+FragOrder chain_order(const Device *dev, const RProg *r) {
+    FragOrder order = {.n = 0};
+    chain_units_order(&dev->unit[r->unit], &dev->unit[r->unit_v], &order);
+    bool spread = order.n > 0 && rprog_warpgroups(dev, r);
+    return spread ? fragment_spread(&order, r->block.extent[AX_N]) : order;
 }
 
 int rprog_chain_terms(const Device *dev, const RProg *r) {

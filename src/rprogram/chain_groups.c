@@ -3,12 +3,24 @@
 #include "rprogram/contract.h"
 #include "rprogram/matrix.h"
 
-/* Results are an operand where lanes have them: of 16-bit types (fragment_passes).  Tensor Memory
- * takes it from there (PTX ISA, "tcgen05.mma": A in Tensor Memory).  */
+/* Results are an operand where lanes have them (fragment_order).  Tensor Memory takes it from there
+ * (PTX ISA, "tcgen05.mma": A in Tensor Memory).  */
 bool chain_groups_fit(const Problem *p, const ComputeUnit *u, const ComputeUnit *v) {
     bool takes = v->a_reg || (v->tmem && u->blocks <= 1 && v->blocks <= 1);
     return takes && u->scale_k == 0 && v->scale_k == 0 && warpgroup_copies(p, u, 0) &&
            warpgroup_copies(p, u, 1) && warpgroup_copies(p->next, v, 1);
+}
+
+/* Strides of a tensor map's dimensions ascend (CUDA driver API, cuTensorMapEncodeTiled), so that a
+ * box brings `beside` of every `every` rows, and others the rest.  No row of theirs is behind the
+ * last one.  */
+bool chain_groups_bring(const Problem *p, const FragOrder *order) {
+    int beside, every;
+    RBox box;
+    if (order->n == 0) return true;
+    return fragment_parts(order, &beside, &every) && rprog_box(p, 1, &box) &&
+           box.inner == AX_K && box.rank < RBOX_RANK && rprog_static_axis(p, AX_N) &&
+           p->extent[AX_N] % every == 0 && !access_guarded(p->te, &p->con.operand[1].access);
 }
 
 /* Registers of a thread that computes, where k is streamed at least those of the first product's
@@ -118,6 +130,8 @@ const char *chain_groups_check(const Problem *p, const Device *dev, const RProg 
     int groups = count_along(&r->block, &r->warp, AX_M);
     if (rprog_overlaps_between(r) && (groups < 2 || groups > CHAIN_TURNS))
         return "two to four warpgroups take turns";
+    if (r->cluster && chain_order(dev, r).n > 0)
+        return "blocks share rows of the second operand where these lie in order";
     why = check_tensor(p, dev, r, groups);
     for (int i = 0; i < CHAIN_PRODUCTS && !why; i++) {
         RProg x = rprog_chain_product(dev, r, i);

@@ -4,20 +4,15 @@
 #include "rprogram/contract.h"
 #include "rprogram/matrix.h"
 
+/* Products in three parts split what lies in memory.  */
+static bool multiplies_once(const Problem *p, const ComputeUnit *u) { return !u->tf32 || p->tf32; }
+
 bool chain_fits(const Problem *p, const ComputeUnit *u, const ComputeUnit *v) {
-    int order[FRAG_MOST_K];
-    bool groups = warpgroup_usable(u);
-    if (u->scope != v->scope || u->m.from != v->m.from || !matrix_takes_as(p, u, false) ||
-        !matrix_takes_as(p->next, v, false) || (groups && !chain_groups_fit(p, u, v)))
-        return false;
-    Fragment results = groups ? fragment_of_share(u, v->k.from)
-                              : fragment_of(u, FRAG_RESULT, FRAG_COL);
-    Fragment operand = groups ? fragment_of_operand_share(v) : fragment_of(v, FRAG_A, FRAG_COL);
-    int n = fragment_passes(&results, &operand, order);
-    for (int k = 0; k < n; k++) {
-        if (order[k] != k) return false;
-    }
-    return n > 0;
+    FragOrder order;
+    return u->scope == v->scope && u->m.from == v->m.from && matrix_takes_as(p, u, false) &&
+           matrix_takes_as(p->next, v, false) && multiplies_once(p, u) &&
+           multiplies_once(p->next, v) && chain_units_order(u, v, &order) &&
+           (!warpgroup_usable(u) || (chain_groups_fit(p, u, v) && chain_groups_bring(p, &order)));
 }
 
 /* Registers of the fragments of a slice of k, of one side.  */

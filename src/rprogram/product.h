@@ -33,6 +33,9 @@ typedef struct {
     TeDtype tile;             /* elements in shared memory */
     int elem;                 /* their bytes */
     bool inner_k;
+    FragOrder places;         /* of the tile's rows: where each lies, if not in order, ... */
+    int beside, every;        /* ... of boxes: `beside` rows of `every` next to each other, and the
+                               * others behind all of these; 0: they are in order */
     const Room *room;         /* of its tile, or its region */
     int row;                  /* elements from row to row of its tile, with padding */
     bool copies;              /* loads elements of one tensor as they lie in memory */
@@ -85,6 +88,8 @@ typedef struct {
     const ComputeUnit *unit;
     int accumulators;         /* of an instruction, per lane, ... */
     Fragment results;         /* ... and where they lie, rows along M */
+    FragOrder order;          /* of columns of a warp's tiles: which one is at each place, ... */
+    FragOrder own;            /* ... and from each of a lane's columns to its place among them */
     int products;
     bool promotes;
     bool tensor;              /* results lie in Tensor Memory until the last product has ended */

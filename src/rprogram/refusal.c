@@ -58,9 +58,14 @@ const char *rprog_chain_refusal(Arena *a, const Problem *p, const Device *dev) {
         return "tiles with whole rows of it do not fit registers and shared memory";
     for (int i = 0; i < CHAIN_PRODUCTS; i++) {
         const char *why = rprog_refusal(a, chain_problem(p, i), dev);
-        if (why) return arena_printf(a, "of units for its %s product %s", i ? "second" : "first",
-                                     why);
+        const char *boxes = why ? rprog_ring_refusal(a, chain_problem(p, i), dev) : NULL;
+        const char *which = i ? "second" : "first";
+        if (boxes)
+            return arena_printf(a, "units for its %s product take boxes, and %s", which, boxes);
+        if (why) return arena_printf(a, "of units for its %s product %s", which, why);
     }
+    if (p->fp32x3 || p->next->fp32x3)
+        return "`@fp32x3` decomposes operands that lie in memory, and scores do not";
     return "no unit leaves results in registers as a unit for the second product takes them";
 }
 
@@ -89,7 +94,7 @@ const char *rprog_ring_refusal(Arena *a, const Problem *p, const Device *dev) {
         if (!warpgroup_usable(u) || !matrix_takes(p, u) || (u->tf32 && !p->tf32)) continue;
         if (warpgroup_fits(p, u)) return NULL;
         for (int side = 0; side < p->n_operand && !why; side++) {
-            if (warpgroup_copies(p, u, side)) continue;
+            if (p->op[side].made || warpgroup_copies(p, u, side)) continue;
             if (rprog_raw(p, side, BOX_SPAN / bytes, &x)) made++;
             else why = box_refusal(a, p, u, side);
         }

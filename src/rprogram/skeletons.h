@@ -81,7 +81,9 @@
  *   unit's, block.n one of the first's n and of the second's k.  Warps divide the rows alone:
  *   warp.n, .k, .e are those of the block, so that a warp has whole rows, their reductions meet by
  *   shuffles, and its results of the first product are its operand of the second in the registers
- *   that have them (fragment_passes).
+ *   that have them (fragment_order).  Where these are so in another order, rows of b lie in its
+ *   tile in that order: within each period of it, or of units of warpgroups within block.n, where
+ *   a box brings neighbours of every few rows (fragment_spread).
  * - As products (rprog_chain_product): the first is a program of M x N x K, the second one of M x E
  *   x N, of `contract` form with one k-step each (of k that is streamed the first has more); b of
  *   the first is LOAD_B, b of the second LOAD_V, whose axes are the second product's (along n: of

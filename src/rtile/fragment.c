@@ -254,3 +254,82 @@ int fragment_passes(const Fragment *results, const Fragment *operand, int order[
     }
     return both;
 }
+
+/* ---- orders ---- */
+
+int fragment_column(const FragOrder *o, int place) {
+    int column = 0;
+    for (int i = 0; i < o->n; i++, place /= o->extent[i - 1])
+        column += place % o->extent[i] * o->step[i];
+    return column + place * o->period;
+}
+
+/* Halves a period where its upper half follows the lower one in the same order.  */
+static int shortest_period(const int *column, int n) {
+    while (n > 1) {
+        for (int i = 0; i < n / 2; i++)
+            if (column[n / 2 + i] != column[i] + n / 2) return n;
+        n /= 2;
+    }
+    return n;
+}
+
+/* Digits of two, those joined that go on by the same step.  */
+static FragOrder order_of(const int *column, int period) {
+    FragOrder o = {.period = period};
+    for (int below = 1; below < period; below *= 2) {
+        int last = o.n - 1;
+        if (last >= 0 && column[below] == o.step[last] * o.extent[last]) {
+            o.extent[last] *= 2;
+            continue;
+        }
+        o.extent[o.n] = 2;
+        o.step[o.n++] = column[below];
+    }
+    return o;
+}
+
+bool fragment_order(const Fragment *results, const Fragment *operand, FragOrder *out) {
+    int order[FRAG_MOST_K], column[FRAG_MOST_K];
+    int n = fragment_passes(results, operand, order);
+    if (n == 0 || (n & (n - 1))) return false;
+    for (int k = 0; k < n; k++) column[order[k]] = k;
+    *out = order_of(column, shortest_period(column, n));
+    for (int i = 0; i < n; i++)
+        if (fragment_column(out, i) != column[i]) return false;
+    return true;
+}
+
+FragOrder fragment_places(const FragOrder *o) {
+    FragOrder out = {.period = o->period};
+    for (int at = 1; out.n < o->n; at *= out.extent[out.n++]) {
+        int i = 0, below = 1;
+        while (o->step[i] != at) below *= o->extent[i++];
+        out.extent[out.n] = o->extent[i];
+        out.step[out.n] = below;
+    }
+    return out;
+}
+
+bool fragment_parts(const FragOrder *o, int *beside, int *every) {
+    enum { WITHIN, ACROSS, PARTS, DIGITS };
+    if (o->n != DIGITS) return false;
+    *beside = o->extent[WITHIN];
+    *every = *beside * o->extent[PARTS];
+    return o->step[WITHIN] == 1 && o->step[PARTS] == *beside && o->step[ACROSS] == *every;
+}
+
+FragOrder fragment_spread(const FragOrder *o, int n) {
+    FragOrder out = *o;
+    out.extent[1] *= n / o->period;
+    out.period = n;
+    return out;
+}
+
+FragOrder fragment_spread_lane(const FragOrder *o, int n) {
+    int times = n / o->period, beside = o->extent[0], parts = o->extent[2];
+    return (FragOrder){.extent = {beside, parts, times},
+                       .step = {1, beside * times, beside},
+                       .n = 3,
+                       .period = beside * parts * times};
+}

@@ -69,9 +69,30 @@ Fragment fragment_read_by_threads(FragThreads rows, FragThreads cols, FragDim si
 /* Do registers hold results of one product as they are operand a of another, in the same lanes?
  * `order`: column of the results that is at each k, in so many as are returned: 0: they do not.  In
  * order: the registers stay as they are.  Else the other operand has to give its k in this order,
- * so that registers take their places by name alone.  */
+ * so that registers take their places by name alone; or columns of the first product are computed
+ * in another order (FragOrder).  */
 enum { FRAG_MOST_K = 64 };
 int fragment_passes(const Fragment *results, const Fragment *operand, int order[FRAG_MOST_K]);
+/* An order of columns, the same in every `period` of them: digits of a place, the fastest first,
+ * and what each adds to the column that is there.  No digits: all are in order.  */
+enum { FRAG_ORDER_DIGITS = 6 };           /* of FRAG_MOST_K, each two places at least */
+typedef struct {
+    int extent[FRAG_ORDER_DIGITS], step[FRAG_ORDER_DIGITS];
+    int n, period;
+} FragOrder;
+/* The order in which columns of the first product are to be computed, so that what is in registers
+ * is the operand with its k in order.  False: there is none.  */
+bool fragment_order(const Fragment *results, const Fragment *operand, FragOrder *out);
+/* Are of every `every` columns `beside` neighbours next to each other, and the others behind those
+ * of the whole period?  Then so they may be in `n` columns, some periods, at once; a lane has what
+ * it had, of which the order is another: from the number of a column among the lane's to that of
+ * its place.  */
+bool fragment_parts(const FragOrder *o, int *beside, int *every);
+FragOrder fragment_spread(const FragOrder *o, int n);
+FragOrder fragment_spread_lane(const FragOrder *o, int n);
+/* The column at a place; the order from a column to its place.  */
+int fragment_column(const FragOrder *o, int place);
+FragOrder fragment_places(const FragOrder *o);
 
 /* Slots, and lanes with other elements, along a side or (FRAG_DIMS) in all.  */
 int fragment_slots(const Fragment *f, FragDim dim);

@@ -259,6 +259,7 @@ static void statement(Gen *g, bool last) {
     if (kind == MATMUL) t.role = OUTPUT;
     bool real = kind == PRODUCT_ROWS || kind == CHAIN || (g->limits.products && !chance(g, 6));
     t.cls = real ? REAL : (Class)(below(g, 7) % 5 / 2);
+    if (kind == CHAIN && chance(g, 3)) t.cls = INT;
     t.dtype = below(g, DTYPES);
     if (t.role == TEMPORARY && !chance(g, 4)) t.dtype = 0;
     choose_shape(g, &t, kind == KEPT_ROWS ? 1 : kind >= PRODUCT_ROWS ? 2 : 0);

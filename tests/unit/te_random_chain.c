@@ -1,5 +1,5 @@
 /* links: base */
-/* Softmax between two products. */
+/* Softmax between two products, or nothing but a rounding.  */
 #include "te_random_gen.h"
 
 #include <string.h>
@@ -62,7 +62,7 @@ static const char *row_value(Gen *g, const Tensor *s, const char *e, bool wide, 
 /* Divided before the sum, behind it, or not at all.  */
 static void write_second(Gen *g, int k, const char *power, const char *z, const char *v,
                          const char *to) {
-    uint32_t how = below(g, 3);
+    uint32_t how = z ? below(g, 3) : 0;
     put(g, "sum[");
     gen_index_item(g, k);
     buf_printf(&g->out, "](%s(%s%s%s)*%s)", to, power, how == 1 ? "/" : "", how == 1 ? z : "", v);
@@ -113,20 +113,42 @@ static bool write_row(Gen *g, const Tensor *s, uint32_t type, Row *row) {
     return true;
 }
 
+/* Results as they are, or none below 0.  */
+static bool write_pair(Gen *g, const Tensor *s, uint32_t type, Row *row) {
+    const char *p = gen_product(g, s, type);
+    *row = (Row){.scores = g->n_tensor - 1};
+    if (!p || chance(g, 2)) return p != NULL;
+    bool wide = g->tensor[row->scores].dtype == 1;
+    row->scores = g->n_tensor;
+    gen_begin(g, s, s->rank, wide);
+    buf_printf(&g->out, "max(%s,0)", p);
+    gen_end(g);
+    return true;
+}
+
+/* Types that the second product may have of the first one's results.  */
+static uint32_t choose_type(Gen *g, Class cls, bool pair) {
+    static const uint32_t reals[] = {2, 3, 2, 3, 0}, pairs[] = {2, 3, 4, 5, 1};
+    static const uint32_t integers[] = {3, 4};
+    if (cls == INT) return integers[below(g, 2)];
+    return (pair ? pairs : reals)[below(g, 5)];
+}
+
 bool gen_chain(Gen *g, const Tensor *t, size_t *body) {
-    if (t->cls != REAL || t->rank < 2 || g->limits.exact || g->n_input + 3 > MAX_INPUTS ||
+    if (t->cls == BOOLEAN || t->rank < 2 || (t->cls == REAL && g->limits.exact) ||
+        g->n_input + 3 > MAX_INPUTS ||
         g->n_tensor + 10 > MAX_TENSORS)
         return false;
     int last = t->rank - 1, columns = gen_size(g);
     if (!has_room(g, t, columns)) return false;
-    static const uint32_t types[] = {2, 3, 2, 3, 0};
-    uint32_t type = types[below(g, 5)];
+    bool pair = t->cls == INT || chance(g, 3);
+    uint32_t type = choose_type(g, t->cls, pair);
     Tensor s = *t;
     Row row;
     s.dim[last] = columns;
     resize(g, last, columns);
     for (int d = 0; d < t->rank; d++) g->axis[d].where = true;
-    bool room = write_row(g, &s, type, &row);
+    bool room = pair ? write_pair(g, &s, type, &row) : write_row(g, &s, type, &row);
     resize(g, last, t->dim[last]);
     for (int d = 0; d < t->rank; d++) g->axis[d].where = t->role == TEMPORARY;
     *body = g->out.len;
@@ -136,11 +158,11 @@ bool gen_chain(Gen *g, const Tensor *t, size_t *body) {
     g->scope[g->n_scope++] = k;
     uint32_t other = chance(g, 6) ? below(g, 4) : type;
     unsigned rows = chance(g, 2) ? 1U << (last - 1) : (1U << last) - 1;
-    const char *v = gen_factor(g, REAL, other, rows), *to = gen_dtype(g, REAL, type);
+    const char *v = gen_factor(g, t->cls, other, rows), *to = gen_dtype(g, t->cls, type);
     const char *x = at_column(g, row.scores, k);
     *body = g->out.len;
-    write_second(g, k, arena_printf(g->out.arena, "exp(%s-%s)", x, row.max), row.sum, v,
-                 to);
+    if (!pair) x = arena_printf(g->out.arena, "exp(%s-%s)", x, row.max);
+    write_second(g, k, x, row.sum, v, to);
     gen_leave_axis(g, k);
     return true;
 }

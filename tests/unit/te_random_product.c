@@ -19,7 +19,7 @@ const char *gen_factor(Gen *g, Class cls, uint32_t type, unsigned without) {
 }
 
 const char *gen_begin(Gen *g, const Tensor *like, int rank, bool f64) {
-    Tensor t = {.role = TEMPORARY, .cls = REAL, .dtype = f64, .rank = rank};
+    Tensor t = {.role = TEMPORARY, .cls = like->cls, .dtype = f64, .rank = rank};
     memcpy(t.dim, like->dim, sizeof t.dim);
     size_t from = g->out.len;
     gen_own_point(g, &t, g->n_tensor);
@@ -40,8 +40,8 @@ const char *gen_product(Gen *g, const Tensor *t, uint32_t type) {
     bool batch = chance(g, 2);
     uint32_t other = chance(g, 6) ? below(g, DTYPES) : type;
     unsigned rows = batch ? 1U << (t->rank - 2) : (1U << (t->rank - 1)) - 1;
-    const char *a = gen_factor(g, REAL, type, 1U << (t->rank - 1));
-    const char *b = gen_factor(g, REAL, other, rows);
+    const char *a = gen_factor(g, t->cls, type, 1U << (t->rank - 1));
+    const char *b = gen_factor(g, t->cls, other, rows);
     const char *p = gen_begin(g, t, t->rank, type == 1 || other == 1);
     put(g, "sum[");
     gen_index_item(g, k);

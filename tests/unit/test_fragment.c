@@ -283,9 +283,80 @@ static void shares_pass(void **unused) {
     arena_destroy(a);
 }
 
+/* ---- orders ---- */
+
+/* The columns of the first product, computed in that order, are the operand with k as it is.  */
+static void columns_in_order(void **unused) {
+    (void)unused;
+    static const char *const device[] = {"t4", "a100", "rtx4090", "h200", "v100"};
+    Arena *a = arena_create(NULL);
+    int ordered = 0;
+    for (int i = 0; i < 5; i++) {
+        const Device *dev = fixture_device(a, device[i]);
+        for (const ComputeUnit *u = dev->unit; u < dev->unit + dev->n_unit; u++) {
+            if (u->scope != SCOPE_WARP || u->m.from < 8 || u->scale_k) continue;
+            FragOrder order, places;
+            int passed[FRAG_MOST_K], place[FRAG_MOST_K];
+            Fragment results = fragment_of(u, FRAG_RESULT, FRAG_COL);
+            Fragment operand = fragment_of(u, FRAG_A, FRAG_COL);
+            int n = fragment_passes(&results, &operand, passed);
+            assert_int_equal(fragment_order(&results, &operand, &order), n > 0);
+            if (n == 0) continue;
+            places = fragment_places(&order);
+            for (int k = 0; k < n; k++) {
+                place[k] = fragment_column(&places, k);
+                assert_int_equal(fragment_column(&order, place[k]), k);
+            }
+            check_order(&results, &operand, place, n);
+            ordered += order.n > 0;
+            assert_true(order.n > 0 || te_dtype_bytes(u->a) == 2);
+        }
+    }
+    assert_true(ordered >= 10);
+    arena_destroy(a);
+}
+
+/* What a lane of a warpgroup has as its `number`-th column of the operand, in the results.  */
+static int spread_column(const Fragment *results, const FragOrder *own, int lane, int number) {
+    int at[FRAG_DIMS], place = fragment_column(own, number);
+    enum { NEIGHBOURS = 2, ROWS = 2 };
+    fragment_at(results, lane, place % NEIGHBOURS + place / NEIGHBOURS * NEIGHBOURS * ROWS, at);
+    return at[FRAG_COL];
+}
+
+static void columns_spread(void **unused) {
+    (void)unused;
+    enum { K = 32, EACH = 8 };            /* columns of a slice, of a lane */
+    Arena *a = arena_create(NULL);
+    const Device *dev = fixture_device(a, "h200");
+    int units = 0;
+    for (const ComputeUnit *u = dev->unit; u < dev->unit + dev->n_unit; u++) {
+        if (u->scope != SCOPE_WARPGROUP || te_dtype_bytes(u->a) != 1) continue;
+        Fragment slice = fragment_of_share(u, K), operand = fragment_of_operand_share(u);
+        FragOrder order;
+        int beside, every;
+        assert_true(fragment_order(&slice, &operand, &order));
+        assert_true(fragment_parts(&order, &beside, &every) && beside == 2 && every == 4);
+        for (int n = K; n <= 256; n += K) {
+            FragOrder all = fragment_spread(&order, n), own = fragment_spread_lane(&order, n);
+            Fragment results = fragment_of_share(u, n);
+            for (int i = 0; i < WARP * n / 4; i++) {
+                int lane = i % WARP, number = i / WARP, at[FRAG_DIMS], x = number % EACH;
+                fragment_at(&operand, lane, x % 4 + x / 4 * EACH, at);
+                int column = spread_column(&results, &own, lane, number);
+                assert_int_equal(fragment_column(&all, column), number / EACH * K + at[FRAG_COL]);
+            }
+        }
+        units++;
+    }
+    assert_true(units >= 3);
+    arena_destroy(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_units), cmocka_unit_test(sides), cmocka_unit_test(shares),
-        cmocka_unit_test(groups_of_lanes), cmocka_unit_test(passes), cmocka_unit_test(shares_pass)};
+        cmocka_unit_test(groups_of_lanes), cmocka_unit_test(passes), cmocka_unit_test(shares_pass),
+        cmocka_unit_test(columns_in_order), cmocka_unit_test(columns_spread)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

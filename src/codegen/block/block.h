@@ -35,6 +35,8 @@ const char *load_function(const Kernel *k, const Side *s);
 Ir fragment_lane_place(const Kernel *k, const Fragment *f, FragDim dim, int scale);
 Ir fragment_slot_place(const Cg *cg, const Fragment *f, FragDim dim, Ir x);
 Ir fragment_slot_number(const Cg *cg, const Fragment *f, Ir row, Ir col);
+/* The column at place x (fragment_column).  */
+Ir fragment_column_at(const Cg *cg, const FragOrder *o, Ir x);
 /* What slot `x` adds along a side, times `scale`, x being a multiple of `multiple`, the extent of
  * the fastest digits; NULL: nothing.  */
 Ir fragment_place_of(const Cg *cg, const Fragment *f, FragDim dim, Ir x, int multiple, int scale);

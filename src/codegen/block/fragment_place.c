@@ -21,6 +21,15 @@ Ir fragment_lane_place(const Kernel *k, const Fragment *f, FragDim dim, int scal
     return sum ? sum : ir_int(cg, 0);
 }
 
+Ir fragment_column_at(const Cg *cg, const FragOrder *o, Ir x) {
+    Ir sum = NULL;
+    int below = 1;
+    if (o->n == 0) return x;
+    for (int i = 0; i < o->n; below *= o->extent[i++])
+        sum = ir_sum(cg, sum, times(cg, modulo(cg, over(cg, x, below), o->extent[i]), o->step[i]));
+    return ir_add(cg, sum, times(cg, over(cg, x, o->period), o->period));
+}
+
 /* The first digit of a slot's number.  */
 static int first_slot(const Fragment *f) {
     int i = 0;

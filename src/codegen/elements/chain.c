@@ -18,16 +18,23 @@ static Ir declare_rows(Kernel *k, const char *word) {
 
 static Ir of_row(const Kernel *k, Ir rows) { return ir_element(k->cg, rows, row_number(k)); }
 
-/* Does the kernel read memory at scores?  */
+/* Does an expression read memory?  */
+static bool reads_memory(const Kernel *k, const TeExpr *e) {
+    ReadList reads = access_reads(e);
+    for (int i = 0; i < reads.n; i++)
+        if (!elements_makes(k, reads.at[i]->v.ref)) return true;
+    return false;
+}
+
+/* Does the kernel at scores, for these and for the operand that is made of them?  */
 static bool reads_at_scores(const Kernel *k) {
     const KernelGroup *g = k->task->p->group;
+    bool any = reads_memory(k, k->c->p->next->con.operand[0].expr);
     for (int i = 0; i < g->n_fused; i++) {
-        ReadList reads = access_reads(k->cg->te->stmt[g->fused[i]].rhs);
         bool scores = g->chain->part[i] == CHAIN_SCORE || g->chain->part[i] == CHAIN_REDUCE;
-        for (int j = 0; j < reads.n && scores; j++)
-            if (!elements_makes(k, reads.at[j]->v.ref)) return true;
+        any |= scores && reads_memory(k, k->cg->te->stmt[g->fused[i]].rhs);
     }
-    return false;
+    return any;
 }
 
 /* ---- what a thread holds ---- */
@@ -153,9 +160,15 @@ static void close_elements(Kernel *k) {
     chain_close(k, ROW_LOOPS + COLUMN_LOOPS);
 }
 
+/* What scores are made to, before they are rounded to the second product's operand.  */
+static TeDtype term_type(const Kernel *k) {
+    return te_dtype_compute((k->l->layout->product + 1)->matrix.unit->a);
+}
+
 static Ir declare_results(Kernel *k, const char *name) {
     const Matrix *x = &k->c->matrix;
-    return ir_array(k->cg, ir_type(IR_F32), name, x->tiles[AX_M], x->tiles[AX_N], x->accumulators);
+    return ir_array(k->cg, ir_type(ir_compute(term_type(k))), name, x->tiles[AX_M], x->tiles[AX_N],
+                    x->accumulators);
 }
 
 static Ir declare_scores(Kernel *k) { return declare_results(k, "score"); }
@@ -179,7 +192,7 @@ static void make_scores(Kernel *k) {
 }
 
 /* Columns that are none of a row are given `none`: no score, or no term.  */
-static void cut_scores(Kernel *k, double none) {
+static void cut_scores(Kernel *k, Ir none) {
     Cg *cg = k->cg;
     Ir cut = chain_cut(k);
     if (!cut) return;
@@ -191,7 +204,7 @@ static void cut_scores(Kernel *k, double none) {
     chain_open_columns(k);
     chain_place(k, AX_N, false);
     ir_if(cg, chain_outside(k));
-    ir_set(cg, chain_result(k, k->score), cg_real(cg, TE_F32, none));
+    ir_set(cg, chain_result(k, k->score), none);
     ir_close(cg);
     chain_close(k, ROW_LOOPS + COLUMN_LOOPS);
     ir_close(cg);
@@ -336,11 +349,15 @@ static CgPoint point_with(const Kernel *k, int stmt, const TeExpr *power, Ir val
     return p;
 }
 
-/* What the second product's operand is rounded from.  */
+/* What the second product's operand is rounded from: of integers, whose low bits are what a cast
+ * keeps, where that is one, too.  */
 static const TeExpr *operand_of(const Kernel *k) {
     const Contract *to = k->c + 1;
+    TeDtype type = to->matrix.unit->a;
     const TeExpr *e = to->p->con.operand[0].expr;
-    return e->kind == TE_CAST && e->store == to->matrix.unit->a ? e->args[0] : e;
+    bool rounded = e->kind == TE_CAST && e->store == type &&
+                   te_dtype_class(e->args[0]->type) == te_dtype_class(type);
+    return rounded ? e->args[0] : e;
 }
 
 /* The terms of sums, and the second product's operand in place of the score.  */
@@ -372,9 +389,9 @@ static void map_scores(Kernel *k) {
     k->score = terms_of(k);
     open_elements(k);
     CgPoint p = elements_point(k, chain_of(k)->second, false);
-    ir_set(k->cg, chain_result(k, k->score), cg_expr(&p, operand_of(k), TE_F32));
+    ir_set(k->cg, chain_result(k, k->score), cg_expr(&p, operand_of(k), term_type(k)));
     close_elements(k);
-    cut_scores(k, 0);
+    cut_scores(k, ir_int(k->cg, 0));
 }
 
 static void fold_scores(Kernel *k, bool later) {
@@ -382,7 +399,7 @@ static void fold_scores(Kernel *k, bool later) {
     Partials p = chain_held(k), leaders = monoid_select(&p, false);
     const Partial *leader = leader_of(k, &p);
     make_scores(k);
-    cut_scores(k, -(double)INFINITY);
+    cut_scores(k, cg_real(cg, TE_F32, -(double)INFINITY));
     ir_note(cg, "fold: the leader of each row");
     fold_leader(k, leader);
     meet_lanes(k, &leaders);

@@ -40,17 +40,27 @@ Ir chain_result(const Kernel *k, Ir all) {
     return ir_element(cg, tile, fragment_slot_number(cg, &k->c->matrix.results, f, g));
 }
 
+/* What the lane, the tile, and the slot at hand add to the first row, or column.  */
+enum { PLACE_PARTS = 3 };
+static void add_parts(const Kernel *k, AxisClass axis, Ir part[PLACE_PARTS]) {
+    const Cg *cg = k->cg;
+    const FragOrder *order = &k->c->matrix.order;
+    bool m = axis == AX_M;
+    FragDim side = m ? FRAG_ROW : FRAG_COL;
+    part[0] = m ? k->var.lane_m : k->var.lane_n;
+    part[1] = ir_mul(cg, m ? k->var.i : k->var.j, product_size(k, 'T', axis));
+    part[2] = fragment_slot_place(cg, &k->c->matrix.results, side, m ? k->var.f : k->var.g);
+    for (int i = 0; i < PLACE_PARTS && !m; i++) part[i] = fragment_column_at(cg, order, part[i]);
+}
+
 void chain_place(Kernel *k, AxisClass axis, bool inside) {
     Cg *cg = k->cg;
     bool m = axis == AX_M;
-    FragDim side = m ? FRAG_ROW : FRAG_COL;
-    Ir at = ir_add(cg, product_first(k, axis), m ? k->var.row : k->var.col);
-    at = ir_add(cg, at, m ? k->var.lane_m : k->var.lane_n);
-    Ir within = ir_mul(cg, m ? k->var.i : k->var.j, product_size(k, 'T', axis));
-    within = ir_add_parts(
-        cg, within, fragment_slot_place(cg, &k->c->matrix.results, side, m ? k->var.f : k->var.g));
+    Ir part[PLACE_PARTS], at = ir_add(cg, product_first(k, axis), m ? k->var.row : k->var.col);
+    add_parts(k, axis, part);
+    at = ir_add(cg, at, part[0]);
     IrBase base = place_along_base(k, axis);
-    at = ir_add_parts(cg, at, within);
+    at = ir_add_parts(cg, at, ir_add_parts(cg, part[1], part[2]));
     Ir last = ir_sub(cg, product_extent(k, axis), ir_int(cg, 1));
     bool ragged = index_ragged(&k->task->map, (int)axis);
     if (inside && ragged) at = ir_min(cg, at, ir_as(cg, base, last));

@@ -19,6 +19,9 @@ const char *cg_store(const Cg *c, TeDtype storage, bool pairs);
 /* The function that makes four elements of `to` (two words) of a word with four of `from`, exactly;
  * NULL: there is none.  */
 const char *cg_widen(const Cg *c, TeDtype to, TeDtype from);
+/* The function that makes a register of a matrix unit's operand, with `n` elements of this type, of
+ * as many values; NULL: it is the value.  */
+const char *cg_register(const Cg *c, TeDtype type, int n);
 /* A value as another compute type (operands that meet, accumulation).  */
 Ir cg_convert(const Cg *c, TeDtype to, TeDtype from, Ir value);
 /* A cast: the value `storage` can hold, in its compute type.  */

@@ -105,6 +105,12 @@ const char *cg_widen(const Cg *c, TeDtype to, TeDtype from) {
     return conversion(c, ir_joined(c, short_name(from), "x4"), ir_joined(c, short_name(to), "x4"));
 }
 
+const char *cg_register(const Cg *c, TeDtype type, int n) {
+    const char *from = te_dtype_name(te_dtype_compute(type));
+    if (type == TE_F64) return NULL;
+    return conversion(c, arena_printf(c->arena, "%sx%d", from, n), short_name(type));
+}
+
 Ir cg_cast(const Cg *c, TeDtype storage, TeDtype from, Ir value) {
     if (storage == from) return value;
     if (storage == TE_BOOL) return ir_binary(c, IR_NE, value, ir_int(c, 0));

@@ -48,6 +48,7 @@ static int lowest_flipped(const Side *s) {
 Ir address_tile(const Kernel *k, const Side *s, Ir mn, Ir kk) {
     const Cg *cg = k->cg;
     const RLayout *l = &s->l->layout;
+    mn = fragment_column_at(cg, &s->places, mn);
     Ir r = s->inner_k ? mn : kk, e = s->inner_k ? kk : mn;
     Ir down = ir_mul(cg, r, operand_at(k, s)->row);
     if (l->bits == 0) return ir_add(cg, down, e);
@@ -61,13 +62,20 @@ Ir address_tile(const Kernel *k, const Side *s, Ir mn, Ir kk) {
 static int step_across(const Side *s) { return s->inner_k ? s->step_mn : s->step_k; }
 static int step_inside(const Side *s) { return s->inner_k ? s->step_k : s->step_mn; }
 
-/* For how many chunks targets are known: those of the periods after which a swizzle flips the same
- * bits in the same way again.  */
-static int target_count(const Side *s) {
+/* Steps after which a swizzle flips the same bits in the same way again, and rows lie in the same
+ * order; both are powers of two.  */
+static int64_t period_of_places(const Side *s, bool across) {
     const RLayout *l = &s->l->layout;
-    if (l->bits == 0 || s->per_thread == s->period) return s->period;
+    int64_t flips = l->bits == 0 ? 1 : (int64_t)1 << l->bits << (across ? l->shift
+                                                                       : lowest_flipped(s));
+    return across && s->places.period > flips ? s->places.period : flips;
+}
+
+/* For how many chunks targets are known: those of the periods after which places are the same.  */
+static int target_count(const Side *s) {
     bool across = step_across(s) != 0;
-    int64_t again = (int64_t)1 << l->bits << (across ? l->shift : lowest_flipped(s));
+    int64_t again = period_of_places(s, across);
+    if (again == 1 || s->per_thread == s->period) return s->period;
     int64_t n = s->period * (again / gcd64(across ? step_across(s) : step_inside(s), again));
     return n < s->per_thread ? (int)n : s->per_thread;
 }

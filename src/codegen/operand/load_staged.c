@@ -161,7 +161,7 @@ static Ir kept(const Kernel *k, const Side *s, bool pairs, Ir x) {
 static Ir target(const Kernel *k, const Side *s, Ir more) {
     const Cg *cg = k->cg;
     bool along_k = s->l->along == AX_K, straight = s->l->along == s->l->layout.inner;
-    if (s->l->layout.bits == 0) {
+    if (s->l->layout.bits == 0 && s->places.n == 0) {
         if (!straight) more = ir_mul(cg, more, ir_int(cg, s->row));
         return ir_add(cg, address_chunk(k, s), more);
     }

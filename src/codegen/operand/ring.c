@@ -43,6 +43,23 @@ int ring_map_number(const Layout *l, const Side *s) {
     return n;
 }
 
+/* Rows of the tile as two dimensions: `beside` of every `every`.  */
+static void part_rows(Arena *a, const Side *s, KernelMap *map) {
+    int own = s->box.own;
+    uint32_t *box = map->fixed.box;
+    for (int i = map->fixed.rank++; i > own; i--) {
+        map->dim[i] = map->dim[i - 1];
+        map->stride[i - 1] = map->stride[i - 2 < own - 1 ? own - 1 : i - 2];
+        box[i] = box[i - 1];
+        map->fixed.element_stride[i] = 1;
+    }
+    map->dim[own + 1] = size_number(map->dim[own].value / s->every);
+    map->stride[own] = size_times(a, map->stride[own - 1], size_number(s->every));
+    box[own + 1] /= (uint32_t)s->every;
+    map->dim[own] = size_number(s->every);
+    box[own] = (uint32_t)s->beside;
+}
+
 KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s) {
     if (s->box.pixels > 0) return pixels_map(a, c, s);
     int inner = s->span / s->elem;
@@ -56,6 +73,7 @@ KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s) {
         map.fixed.box[i] = (uint32_t)(i ? rows : inner);
     }
     if (packed(s) > 1) map.dim[0] = size_number(c->p->extent[AX_K] / packed(s));
+    if (s->every) part_rows(a, s, &map);
     return map;
 }
 
@@ -180,8 +198,19 @@ static void coordinates(const Kernel *k, const Side *s, int box, IrBox *x) {
     for (int i = 0; i < s->box.rank; i++) x->at[i] = coordinate(k, s, i, box);
 }
 
-static void copy_box(Kernel *k, const Side *s, int ring, int box) {
+/* ... of the rows of part `part` (part_rows).  */
+static void part_coordinates(const Kernel *k, const Side *s, int part, IrBox *x) {
+    int own = s->box.own;
+    for (int i = x->rank++; i > own; i--) x->at[i] = x->at[i - 1];
+    x->at[own + 1] = ir_div(k->cg, x->at[own], ir_int(k->cg, s->every));
+    x->at[own] = ir_int(k->cg, part * s->beside);
+}
+
+static int parts_of(const Side *s) { return s->every ? s->every / s->beside : 1; }
+
+static void copy_box(Kernel *k, const Side *s, int ring, int number) {
     Cg *cg = k->cg;
+    int parts = parts_of(s), box = number / parts;
     Ir slot = NULL, tile = operand_at(k, s)->tile, to;
     if (!s->stays || k->c->layout->ring[ring].slots > 1)
         slot = ir_mul(cg, k->ring[ring].slot, k->ring[ring].bytes);
@@ -195,12 +224,13 @@ static void copy_box(Kernel *k, const Side *s, int ring, int box) {
         to = ir_add(cg, to, part_of(k, part));
         x.blocks = (1 << s->parts) - 1;
     }
-    x.shared = ir_add_n(cg, to, box * s->box_bytes);
+    x.shared = ir_add_n(cg, to, number * (s->box_bytes / parts));
     coordinates(k, s, box, &x);
+    if (s->every) part_coordinates(k, s, number % parts, &x);
     ir_box(cg, &x);
 }
 
 void ring_copy(Kernel *k, const Node *n) {
     const Side *s = &k->c->side[n->of];
-    for (int box = 0; box < s->boxes; box++) copy_box(k, s, n->ring, box);
+    for (int i = 0; i < s->boxes * parts_of(s); i++) copy_box(k, s, n->ring, i);
 }

@@ -22,6 +22,24 @@
                "}\n"                                                                               \
     }
 
+/* Four values as one word, the first in the lowest byte: of integers their low bits.  */
+#define FOUR(type)                                                                                 \
+    {                                                                                              \
+        "rl_f32x4_to_" type, 89,                                                                   \
+            FN "unsigned rl_f32x4_to_" type "(float x, float y, float z, float w) {\n"             \
+               "    return rl_f32x2_to_" type "(x, y) | (unsigned)rl_f32x2_to_" type               \
+               "(z, w) << 16;\n"                                                                   \
+               "}\n"                                                                               \
+    }
+#define BYTES(type)                                                                                \
+    {                                                                                              \
+        "rl_i32x4_to_" type, 0,                                                                    \
+            FN "unsigned rl_i32x4_to_" type "(int x, int y, int z, int w) {\n"                     \
+               "    return __byte_perm(__byte_perm(x, y, 0x0040), __byte_perm(z, w, 0x0040), "     \
+               "0x5410);\n"                                                                        \
+               "}\n"                                                                               \
+    }
+
 #define STORE_EACH(type, element)                                                                  \
     {                                                                                              \
         "rl_store_" type, 0,                                                                       \
@@ -87,6 +105,14 @@ const PreludeRow prelude_pairs[] = {
     PAIR_AT_ONCE("bf16", 80, "unsigned", "r", "cvt.rn.bf16x2.f32"),
     PAIR_AT_ONCE("e4m3", 89, "unsigned short", "h", "cvt.rn.satfinite.e4m3x2.f32"),
     PAIR_AT_ONCE("e5m2", 89, "unsigned short", "h", "cvt.rn.satfinite.e5m2x2.f32"),
+    FOUR("e4m3"),
+    FOUR("e5m2"),
+    BYTES("i8"),
+    BYTES("u8"),
+    {"rl_f32x1_to_f32", 0,
+     FN "unsigned rl_f32x1_to_f32(float x) {\n"
+        "    return __float_as_uint(x);\n"
+        "}\n"},
     STORE("f16", 0, "unsigned short", "unsigned"),
     STORE("bf16", 0, "unsigned short", "unsigned"),
     WIDEN("e5m2", "f16", 0, "        y[i] = " HIGH ";\n"),

@@ -334,8 +334,7 @@ static int sum_of(const Te *te, int site) {
 
 static bool is_candidate(const TeStmt *s) {
     return s->rhs->kind == TE_REDUCE && s->rhs->red == TE_RED_SUM &&
-           s->rhs->args[0]->kind == TE_MUL &&
-           te_dtype_class(s->rhs->type) == TE_CLASS_REAL;
+           s->rhs->args[0]->kind == TE_MUL;
 }
 
 /* The groups of the op as it is, found when somebody asks; no decision is noted.  */
