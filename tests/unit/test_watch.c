@@ -100,15 +100,27 @@ static void drop(Made *m) {
     *m = (Made){0};
 }
 
-/* Everything up to a stage; the first call that fails.  */
-static RollerStatus make(RollerCtx *ctx, Stage upto, Made *m) {
+/* One stage, of what those before it have made; the first call that fails.  */
+static RollerStatus make_stage(RollerCtx *ctx, Stage stage, Made *m) {
     RollerCheckReport report = {.struct_size = sizeof report};
+    if (stage == BUILD) return roller_build_best(ctx, m->plans, NULL, &m->kernel);
+    if (stage == CHECK) return roller_check(ctx, m->kernel, NULL, &report);
     RollerStatus s = roller_profile_load(ctx, "a100", &m->profile);
     if (!s) s = roller_parse(ctx, text, strlen(text), "test.te", NULL, &m->op);
-    if (!s) s = roller_plan(ctx, m->op, m->profile, NULL, &m->plans);
-    if (!s && upto >= BUILD) s = roller_build_best(ctx, m->plans, NULL, &m->kernel);
-    if (!s && upto >= CHECK) s = roller_check(ctx, m->kernel, NULL, &report);
+    return s ? s : roller_plan(ctx, m->op, m->profile, NULL, &m->plans);
+}
+
+/* Everything up to a stage.  */
+static RollerStatus make(RollerCtx *ctx, Stage upto, Made *m) {
+    RollerStatus s = ROLLER_OK;
+    for (int stage = PLAN; !s && stage <= (int)upto; stage++) s = make_stage(ctx, stage, m);
     return s;
+}
+
+static void drop_stage(Stage stage, Made *m) {
+    if (stage == PLAN) drop(m);
+    if (stage == BUILD) roller_kernel_destroy(m->kernel);
+    if (stage == BUILD) m->kernel = NULL;
 }
 
 static void every_stage_is_told(void **state) {
@@ -134,41 +146,49 @@ static void every_stage_is_told(void **state) {
     assert_int_equal(atomic_load(&s.live), 0);
 }
 
-/* Each step of every stage, and the first questions, end the call.  */
+static void ends_once(RollerCtx *ctx, const Seen *s, RollerStatus got) {
+    assert_int_equal(got, ROLLER_CANCELLED);
+    assert_int_equal(roller_error(ctx)->status, ROLLER_CANCELLED);
+    assert_int_equal(s->errors, 1);
+    assert_true(s->seen <= s->at + 1);
+}
+
+/* Each step of a stage, or its first questions, end its call; the context goes on.  */
+static void can_end(Stage stage, bool asks) {
+    enum { QUESTIONS = 8 };
+    Seen heap = {.at = -1}, whole = {.at = -1};
+    Made m = {0};
+    RollerCtx *ctx = context(&heap);
+    RollerWatch w = {.struct_size = sizeof w, .user = &whole};
+    w.progress = asks ? NULL : progress;
+    w.cancel = asks ? cancel : NULL;
+    if (stage > PLAN) assert_int_equal(make(ctx, stage - 1, &m), ROLLER_OK);
+    roller_ctx_watch(ctx, &w);
+    assert_int_equal(make_stage(ctx, stage, &m), ROLLER_OK);
+    int n = asks && whole.seen > QUESTIONS ? QUESTIONS : whole.seen;
+    assert_true(n > 0);
+    w.log = said;
+    for (int at = 0; at < n; at++) {
+        Seen s = {.at = at};
+        w.user = &s;
+        drop_stage(stage, &m);
+        roller_ctx_watch(ctx, &w);
+        RollerStatus got = make_stage(ctx, stage, &m);
+        if (got || !asks) ends_once(ctx, &s, got);
+    }
+    roller_ctx_watch(ctx, NULL);
+    drop_stage(stage, &m);
+    assert_int_equal(make_stage(ctx, stage, &m), ROLLER_OK);
+    drop(&m);
+    roller_ctx_destroy(ctx);
+    assert_int_equal(atomic_load(&heap.live), 0);
+}
+
 static void every_step_can_end_it(void **state) {
     (void)state;
-    enum { QUESTIONS = 8 };
-    for (int asks = 0; asks < 2; asks++) {
-        Seen whole = {.at = -1};
-        Made m = {0};
-        RollerCtx *ctx = context(&whole);
-        RollerWatch w = {.struct_size = sizeof w, .user = &whole};
-        w.progress = asks ? NULL : progress;
-        w.cancel = asks ? cancel : NULL;
-        roller_ctx_watch(ctx, &w);
-        assert_int_equal(make(ctx, CHECK, &m), ROLLER_OK);
-        drop(&m);
-        roller_ctx_destroy(ctx);
-        int n = asks && whole.seen > QUESTIONS ? QUESTIONS : whole.seen;
-        for (int at = 0; at < n; at++) {
-            Seen s = {.at = at};
-            w.log = said;
-            w.user = &s;
-            ctx = context(&s);
-            roller_ctx_watch(ctx, &w);
-            RollerStatus got = make(ctx, CHECK, &m);
-            if (!asks || got) assert_int_equal(got, ROLLER_CANCELLED);
-            if (got) assert_int_equal(roller_error(ctx)->status, ROLLER_CANCELLED);
-            if (got) assert_int_equal(s.errors, 1);
-            assert_true(!got || s.seen <= at + 1);
-            drop(&m);
-            w.log = NULL;
-            roller_ctx_watch(ctx, NULL);
-            if (at == 0 || at == n - 1) assert_int_equal(make(ctx, PLAN, &m), ROLLER_OK);
-            drop(&m);
-            roller_ctx_destroy(ctx);
-            assert_int_equal(atomic_load(&s.live), 0);
-        }
+    for (int stage = PLAN; stage < STAGES; stage++) {
+        can_end(stage, false);
+        can_end(stage, true);
     }
 }
 

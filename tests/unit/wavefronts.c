@@ -3,21 +3,17 @@
 
 /* The most distinct 4-byte words in one bank over all bytes that the lanes of `mask` access.  */
 static int ways(const int32_t *addr, uint32_t mask, int width) {
-    int most = 0;
-    for (int bank = 0; bank < 32; bank++) {
-        int32_t words[256];
-        int n = 0;
-        for (int lane = 0; lane < 32; lane++) {
-            if (!((mask >> lane) & 1)) continue;
-            for (int byte = 0; byte < width; byte++) {
-                int32_t word = (addr[lane] + byte) / 4;
-                if (word % 32 != bank) continue;
-                int known = 0;
-                for (int i = 0; i < n; i++) known |= words[i] == word;
-                if (!known) words[n++] = word;
-            }
+    int32_t words[32][32];    /* of a bank; a lane has one of them at most */
+    int n[32] = {0}, most = 0;
+    for (int lane = 0; lane < 32; lane++) {
+        if (!((mask >> lane) & 1)) continue;
+        for (int32_t word = addr[lane] / 4; word <= (addr[lane] + width - 1) / 4; word++) {
+            int bank = word % 32, known = 0;
+            for (int i = 0; i < n[bank]; i++) known |= words[bank][i] == word;
+            if (known) continue;
+            words[bank][n[bank]++] = word;
+            if (n[bank] > most) most = n[bank];
         }
-        if (n > most) most = n;
     }
     return most;
 }
