@@ -134,7 +134,7 @@ static bool load_own(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p,
                      const uint32_t at[LANES], const uint32_t offset[LANES]) {
     SimBlock *b = w->block;
     uint32_t bytes = (uint32_t)i->bytes * i->count;
-    if (!sim_shadow_read_lanes(w, i, active, b, offset, bytes)) return false;
+    if (!sim_shadow_read_lanes(w, i, active, b, offset, bytes, i->flags & ACCESS_STRONG)) return false;
     SIM_EACH(l, active) p->host[l] = b->smem + offset[l];
     count_shared(w, i, active, at);
     return true;
@@ -144,11 +144,10 @@ static bool shared_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
                          const SimOpnd *value) {
     uint32_t bytes = (uint32_t)i->bytes * i->count, at[LANES], offsets[LANES];
     SIM_LANES(l) at[l] = (uint32_t)p->at[l];
-    if (!(i->flags & (ACCESS_STORE | ACCESS_STRONG)) &&
-        own_words(w, active, at, i->arg, bytes, offsets)) {
+    if (i->flags & ACCESS_STRONG) sim_strong_begin(w, active);
+    if (!(i->flags & ACCESS_STORE) && own_words(w, active, at, i->arg, bytes, offsets)) {
         return load_own(w, i, active, p, at, offsets);
     }
-    if (i->flags & ACCESS_STRONG) sim_strong_begin(w, active);
     SIM_EACH(l, active) {
         SimLane by = sim_lane(w, i, l);
         uint32_t offset;

@@ -208,7 +208,7 @@ static inline bool read_words(Access a, uint32_t offset, uint32_t bytes, bool st
 }
 
 bool sim_shadow_read_lanes(SimWarp *w, const SimInst *i, uint32_t active, SimBlock *owner,
-                           const uint32_t offset[LANES], uint32_t bytes) {
+                           const uint32_t offset[LANES], uint32_t bytes, bool strong) {
     int first[LANES];                        /* the lane that reads the same place on behalf */
     uint32_t with[LANES];                    /* the lanes that it reads for */
     uint32_t own = 0;
@@ -224,7 +224,7 @@ bool sim_shadow_read_lanes(SimWarp *w, const SimInst *i, uint32_t active, SimBlo
     SIM_EACH(l, own) {
         Access a = access_of(sim_lane(w, i, l), owner);
         a.readers = with[l];
-        if (!read_words(a, offset[l], bytes, false)) return false;
+        if (!read_words(a, offset[l], bytes, strong)) return false;
     }
     return true;
 }

@@ -57,19 +57,19 @@ static Passes passes_of(const Access *a, int most, int distinct) {
 
 /* The general case: all distinct words of every bank.  */
 static Passes conflicting(const Access *a, uint32_t lanes, const uint32_t address[LANES]) {
-    uint32_t word[LANES], of_bank[LANES];
+    uint32_t word[LANES], bank[LANES];
     int most = 0, distinct = 0;
     SIM_EACH(l, lanes) {
-        uint32_t u = address[l] >> a->shift, before = 0;
-        bool known = false;
+        uint32_t u = address[l] >> a->shift, in = u % a->wide;
+        int known = 0, before = 0;
         for (int k = 0; k < distinct; k++) {
             known |= word[k] == u;
-            if (word[k] % a->wide == u % a->wide) before = of_bank[k];
+            before += bank[k] == in;
         }
         if (known) continue;
         word[distinct] = u;
-        of_bank[distinct++] = before + 1;
-        if ((int)before >= most) most = (int)before + 1;
+        bank[distinct++] = in;
+        if (before >= most) most = before + 1;
     }
     return passes_of(a, most, distinct);
 }
