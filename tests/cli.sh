@@ -3,6 +3,7 @@
 . tests/tap
 cd "$dir" || exit 1
 gen=$BUILD/roller-gen
+ROLLER_CACHE_DIR=$dir/kernels    # what was compiled is not compiled again
 
 run() { status=$1 what=$2; shift 2; ends "$status" "$what" "$gen" "$@"; }
 
@@ -31,7 +32,7 @@ run 0 'all artefacts' --emit=cu,ptx,cubin,json -o k.cu mm.te && {
     try 'the source has no include' sh -c '! grep -q "#include" k.cu'
 }
 cp k.cu first.cu && cp k.sm_90a.cubin first.cubin
-run 0 'again' --emit=cu,cubin -o k.cu mm.te && {
+run 0 'again' --no-cache --emit=cu,cubin -o k.cu mm.te && {
     try 'same input, same source' cmp k.cu first.cu
     try 'same input, same cubin' cmp k.sm_90a.cubin first.cubin
 }
@@ -379,7 +380,8 @@ printf 'op f(A: f32[4]) -> C: f32[4] { C[i] = A[i] \302\233\342\200\256\377 ; }\
 run 1 'bytes that a terminal acts on' odd.te && has err 'u009b' 'are shown by number' &&
     is 'alone' "$(LC_ALL=C tr -d '\n -~' <err | wc -c)" -eq 0
 
-# ---- devices: none, then the simulated driver ----
+# ---- devices: none, then the simulated driver; all is measured ----
+ROLLER_CACHE_DIR=
 run 3 'no driver' --measure mm.te && {
     has err 'there is no CUDA driver: /nowhere/libcuda.so.1' 'says what is missing'
     has err 'hint: install the NVIDIA driver' 'says what to install'
