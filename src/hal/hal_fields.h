@@ -82,7 +82,8 @@ typedef enum {
  * has none; NULL: the profile says its own.  */
 #define HAL_LANGUAGES(X) X(CUDA, "cuda", NULL) X(OPENCL, "opencl c 1.2", "cl1.2")
 #define HAL_SCOPES(X) X(THREAD, "thread") X(WARP, "warp") X(WARPGROUP, "warpgroup")
-#define HAL_PLACES(X) X(GLOBAL, "global") X(SMEM, "smem") X(REG, "reg") X(DSMEM, "dsmem")
+#define HAL_PLACES(X)                                                                              \
+    X(GLOBAL, "global") X(SMEM, "smem") X(REG, "reg") X(DSMEM, "dsmem") X(TMEM, "tmem")
 #define HAL_MEMORY_SCOPES(X) X("device") X("cluster") X("sm") X("thread")
 
 /* Figures of a level that are required although HAL_MEMORY leaves them open.  */

@@ -71,7 +71,7 @@ static void count_scores(const Model *m, const RProg *r, ChainTurn *t) {
     t->power_issue = scores * (f->powers * (1 + f->power_ops) + 0.5);
     if (t->apart)             /* results are corrected where they lie, now and then */
         t->moves = t->teams *
-                   mp_moved_clocks(r->block.extent[AX_N] + rprog_chain_terms(m->dev, r));
+                   mp_moved_clocks(m, r->block.extent[AX_N], rprog_chain_terms(m->dev, r));
     t->folds = scores * f->ops + (follows ? shuffles : 0) + (t->apart ? 0 : corrected);
     t->meet = follows ? 2 * SHUFFLE * log2_of(lanes) : 0;
 }

@@ -31,8 +31,8 @@ double mp_joining_clocks(const Model *m, const RProg *r, double rate);    /* 0: 
 /* From the last product of a tile until other sums may take the place of its own; 0: they lie in
  * registers.  */
 double mp_sums_clocks(const Model *m, const RProg *r);
-/* Loads or stores of so many columns of Tensor Memory by four warps.  */
-double mp_moved_clocks(double columns);
+/* Loads and stores of so many columns of Tensor Memory by four warps.  */
+double mp_moved_clocks(const Model *m, double loaded, double stored);
 void mp_ring_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *out);
 /* Why this warp tile.  */
 void mp_fragments_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *out);

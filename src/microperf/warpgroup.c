@@ -37,14 +37,13 @@
  * Sums in Tensor Memory (tcgen05): one thread issues all products, so that the end of a tile runs
  * beside the products of the next one as soon as these have accumulators.  With two sets of them
  * they have them at once; with one behind the last product (136 clk from its end until who waits
- * for the commit knows, SemiAnalysis, umma_latency) and loads of all sums at 57 bytes a clock and
- * warp, of four at most (B300, github.com/ademeure/QuickRunCUDA).  The latency of such a load is
- * not known, and left out; stores are taken to be as fast.
+ * for the commit knows, SemiAnalysis, umma_latency) and loads of all sums at the profile's rate
+ * (tcgen05.ld).  The latency of such a load is not known, and left out.
  *
  * Scales of blocks (tcgen05): one warp reads and writes them, and the unit copies them once more,
- * 512 bytes for 128 rows and four blocks each.  Products take as long as without them (a copy's
- * rate is not published, and left out; SemiAnalysis, umma_throughput and umma_latency, mxf8: the
- * same interval, 1 to 5 clk later).
+ * 512 bytes for 128 rows and four blocks each, at the profile's rate (tcgen05.cp).  Products take
+ * as long as without them (SemiAnalysis, umma_throughput and umma_latency, mxf8: the same interval,
+ * 1 to 5 clk later).
  *
  * An instruction of tcgen05 takes N/2 clocks for 128 rows of a block, alone or in a pair, unless
  * its operands take longer: each block reads its 128 rows and the N columns, or its half of them,
@@ -193,25 +192,25 @@ double mp_joining_clocks(const Model *m, const RProg *r, double rate) {
     return mp_ring_clocks(m, r, rate) / warpgroups(m, r) + adds / m->issue;
 }
 
-/* Clocks until a commit is known; bytes a clock that four warps move.  */
-enum { COMMIT = 136, MOVED = 4 * 57 };
+/* Clocks until a commit is known.  */
+enum { COMMIT = 136 };
 
-double mp_moved_clocks(double columns) {
-    return columns * TENSOR_LANES * TENSOR_CELL / MOVED;
+double mp_moved_clocks(const Model *m, double loaded, double stored) {
+    return TENSOR_LANES * TENSOR_CELL * (loaded / m->tensor_load + stored / m->tensor_store);
 }
 
 double mp_sums_clocks(const Model *m, const RProg *r) {
-    return rprog_tensor(m->dev, r) ? COMMIT + mp_moved_clocks(rprog_tensor_tile(r)) : 0;
+    return rprog_tensor(m->dev, r) ? COMMIT + mp_moved_clocks(m, rprog_tensor_tile(r), 0) : 0;
 }
 
-/* They are written to shared memory, and read there.  */
+/* They are written to shared memory, and read there, by copies that may take longer.  */
 static void add_tensor_scales(const Model *m, const RProg *r, Step *s) {
     enum { COLUMN = 4 * 32 }; /* bytes of a column, of one of its four parts */
     mp_add_scales(m, r, 1, s);
     for (int side = 0; side < m->p->n_operand; side++) {
         double bytes = (double)rprog_tensor_scales(m->dev, r, side) * COLUMN;
         s->stored += bytes / LINE;
-        s->wavefronts += bytes / LINE;
+        s->wavefronts += bytes / m->tensor_copy * m->smem_rate;
     }
 }
 

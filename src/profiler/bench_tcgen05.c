@@ -9,6 +9,7 @@
  * thread is the one that elect.sync names: of any other choice compilers do not see that it is one,
  * and make a loop over threads of each product.  */
 #include "codegen/prelude/prelude.h"
+#include "profiler/mover.h"
 #include "profiler/unit.h"
 
 #include <string.h>
@@ -160,5 +161,6 @@ Status bench_tcgen05(Bench *b, Device *dev) {
         unit[n] = &dev->unit[i];
         if (kernel(b, dev, unit[n], &k[n])) n++;
     }
-    return unit_measure(b, dev, unit, k, n);
+    Status s = unit_measure(b, dev, unit, k, n);
+    return s ? s : tensor_moves(b, dev);
 }

@@ -25,6 +25,8 @@ typedef struct {
 Status mover_compile(Bench *b, const MoverKernel *k, int n);
 /* Replaces rate and cost (which may be NULL), each an attempt of its own.  */
 Status mover_measure(Bench *b, const MoverKernel *k, Figure *rate, Figure *cost);
+/* What moves to and from Tensor Memory, as far as the profile has it.  */
+Status tensor_moves(Bench *b, Device *dev);
 /* Bytes, a power of two, that L2 holds with ease and L1 does not.  */
 size_t mover_region(const Bench *b);
 #endif

@@ -24,7 +24,7 @@
     X(simt,        1.5,   10,  "units of single threads: rate, latency, saturation over warps")    \
     X(mma,         1.5,   10,  "matrix units of warps")                                            \
     X(wgmma,       1.5,   10,  "matrix units of warpgroups")                                       \
-    X(tcgen05,     1.5,   10,  "matrix units of Tensor Memory")                                    \
+    X(tcgen05,     1.5,   10,  "matrix units of Tensor Memory, what moves to and from it")         \
     X(movers,      0.8,   8,   "loads, stores, asynchronous copies")                               \
     X(tma,         0.5,   5,   "bulk and tensor copies, multicast")                                \
     X(barriers,    0.3,   3,   "barriers of blocks and clusters, mbarriers, pipeline steps")       \

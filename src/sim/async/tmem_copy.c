@@ -1,5 +1,6 @@
 /* tcgen05.cp: rows of shared memory to Tensor Memory; of a pair in each block, from its own.  */
 #include "sim/async/tmem.h"
+#include "sim/timing/timing.h"
 
 #include <string.h>
 
@@ -68,6 +69,7 @@ static void exec_copy(SimWarp *w, const SimInst *i, uint32_t active) {
         k->n_a = copy_chunks(by, x, k->a_at);
         if (!k->n_a || !writes(k, x)) return;
         k->run = copy;
+        sim_timer_tensor_copy(w, i, 16.0 * k->n_a);
         tmem_issue(k);
     }
 }

@@ -351,6 +351,7 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimLaunch *launch, const S
     if (st != ST_OK) return st;
     if (options->per_block) out->block = per_block(a, &all, out->blocks_run);
     if (work) out->time_us = time_of(a, r, &all, out, work);
-    if (work && r->kernel->untimed) out->untimed = sim_op_name(r->kernel->untimed->op);
+    bool known = hal_mover(r->dev, "tcgen05.cp") != NULL;
+    if (work && r->kernel->untimed && !known) out->untimed = sim_op_name(r->kernel->untimed->op);
     return ST_OK;
 }

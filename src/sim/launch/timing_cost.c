@@ -94,8 +94,7 @@ static void use_pipe(const Costs *c, SimCost *x, int pipe, double ops) {
 }
 
 /* wmma becomes products of warps, which no unit describes.  What tcgen05.mma multiplies shows when
- * it is executed (timing/product.c); how long tcgen05.cp takes is not known, and said so
- * (SimReport.untimed).  */
+ * it is executed (timing/product.c).  */
 static void product(const Costs *c, SimCost *x, const SimInst *i) {
     SimProduct p;
     double ops = 2.0 * LANES * i->flops / 2;
@@ -151,6 +150,9 @@ static const char *mover_name(const Costs *c, const SimInst *i, bool store) {
     case OP_TMA_REDUCE: return "tma.reduce";
     case OP_LDMATRIX: return "ldmatrix";
     case OP_STMATRIX: return "stmatrix";
+    case OP_TC_LD: return "tcgen05.ld";
+    case OP_TC_ST: return "tcgen05.st";
+    case OP_TC_CP: return "tcgen05.cp";
     default: break;
     }
     if (i->space == SPACE_SHARED_CLUSTER) return "dsmem";
@@ -186,6 +188,11 @@ static void memory(const Costs *c, SimCost *x, const SimInst *i) {
     case OP_STMATRIX:
         use_mover(c, x, i);
         x->kind = COST_SHARED;
+        return;
+    case OP_TC_LD:
+    case OP_TC_ST:
+        use_mover(c, x, i);
+        x->kind = COST_TENSOR;
         return;
     case OP_ATOM:
     case OP_RED:
@@ -284,7 +291,8 @@ static uint8_t space_of(const SimInst *i) {
 static void order(SimCost *x, const SimInst *i, uint32_t at) {
     const PtxMods *m = &i->ptx->mods;
     bool waits = ptx_has(m, MOD_ACQUIRE) || ptx_has(m, MOD_VOLATILE) || ptx_has(m, MOD_RELAXED);
-    bool over = i->ptx->op == OP_BRA && i->target > at, plain = x->kind == COST_PLAIN;
+    bool over = i->ptx->op == OP_BRA && i->target > at;
+    bool plain = x->kind == COST_PLAIN || x->kind == COST_TENSOR;
     bool past = ptx_has(m, MOD_CG) || ptx_has(m, MOD_CV) || waits;
     x->cached = !past && (x->kind == COST_GLOBAL || i->ptx->op == OP_CP_ASYNC) &&
                 i->ptx->op != OP_ST;
@@ -309,6 +317,7 @@ static SimCost cost_of(const Costs *c, const SimInst *i, uint32_t at, double thr
     else if (i->pipe == SIM_PIPE_LSU) memory(c, &x, i);
     else if (i->pipe == SIM_PIPE_TENSOR) product(c, &x, i);
     else arithmetic(c, &x, i);
+    if (i->ptx->op == OP_TC_CP) use_mover(c, &x, i);
     order(&x, i, at);
     return x;
 }

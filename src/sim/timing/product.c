@@ -69,15 +69,29 @@ void sim_timer_product(SimWarp *w, const SimProduct *p, double bytes) {
     double ops = flops(p->m, p->n, k), clk = ops / u->rate.value;
     double widest = flops(u->m.to, u->n.to, k) / u->rate.value;
     if (hal_has(smem)) clk = fmax(clk, bytes / smem->value);
-    uint32_t *end = &t->block->tensor_free;
-    uint32_t begin = *end > t->start ? *end : t->start;
-    sim_slices_at(&t->block->work, begin)[unit] += (uint64_t)(ops * p->blocks);
-    *end = begin + (uint32_t)(clk * SIM_TICKS + 0.5);
-    t->block->tensor_told = *end + (uint32_t)(fmax(0, u->latency.value - widest) * SIM_TICKS + 0.5);
+    SimBlockTime *b = t->block;
+    uint32_t begin = later(later(b->tensor_free, b->tensor_copied), t->start);
+    b->tensor_free = begin + (uint32_t)(clk * SIM_TICKS + 0.5);
+    sim_slices_spread(&b->work, begin, b->tensor_free, unit, (uint64_t)(ops * p->blocks));
+    b->tensor_told = b->tensor_free +
+                     (uint32_t)(fmax(0, u->latency.value - widest) * SIM_TICKS + 0.5);
+}
+
+void sim_timer_tensor_copy(SimWarp *w, const SimInst *i, double bytes) {
+    const SimRun *r = w->block->cluster->run;
+    SimTimer *t = w->timer;
+    int mover = t ? t->timing->cost[i - r->kernel->code].mover : -1;
+    if (mover < 0) return;
+    SimBlockTime *b = t->block;
+    uint32_t begin = later(b->tensor_copied, t->start);
+    double clk = bytes / r->dev->mover[mover].rate.value;
+    b->tensor_copied = begin + (uint32_t)(clk * SIM_TICKS + 0.5);
+    sim_slices_spread(&b->work, begin, b->tensor_copied, sim_work_bytes(t->timing, mover),
+                      (uint64_t)bytes);
 }
 
 uint32_t sim_timer_committed(const SimWarp *w) {
     const SimTimer *t = w->timer;
     if (!t) return 0;
-    return t->block->tensor_told > t->start ? t->block->tensor_told : t->start;
+    return later(later(t->block->tensor_told, t->block->tensor_copied), t->start);
 }

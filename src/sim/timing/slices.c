@@ -30,3 +30,16 @@ void sim_slices_merge(SimSlices *to, const SimSlices *from) {
         if (at >= to->used) to->used = at + 1;
     }
 }
+
+void sim_slices_spread(SimSlices *s, uint32_t begin, uint32_t end, int work, uint64_t ops) {
+    uint64_t done = 0;
+    sim_slices_at(s, end);                            /* they are long enough from here on */
+    for (uint32_t at = begin, to; at < end; at = to) {
+        to = ((at >> s->shift) + 1) << s->shift;
+        if (to > end) to = end;
+        uint64_t until = ops * (to - begin) / (end - begin);
+        sim_slices_at(s, at)[work] += until - done;
+        done = until;
+    }
+    sim_slices_at(s, begin)[work] += ops - done;      /* what takes no time */
+}

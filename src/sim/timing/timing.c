@@ -38,8 +38,6 @@ void sim_timing_end(SimBlock *b) {
 /* The sums of the slice in which the running instruction begins.  */
 static uint64_t *sums(const SimTimer *t) { return sim_slices_at(&t->block->work, t->start); }
 
-static uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
-
 /* ---- bytes under way ---- */
 
 static void arrivals(SimTimer *t, uint32_t now) {
@@ -139,8 +137,9 @@ static void count_access(SimWarp *w, const SimCost *x, const SimInst *i, uint32_
     uint64_t sectors = global_sectors(w->block) - t->sectors;
     if (x->mover >= 0) {
         uint64_t lanes = (uint64_t)sim_popcount(active) * i->bytes * i->count;
-        bool matrix = i->ptx->op == OP_LDMATRIX || i->ptx->op == OP_STMATRIX;
-        if (matrix) lanes = 128 * (uint64_t)(x->n_write > x->n_read ? x->n_write : x->n_read - 1);
+        bool words = i->ptx->op == OP_LDMATRIX || i->ptx->op == OP_STMATRIX;
+        words |= x->kind == COST_TENSOR;
+        if (words) lanes = 128 * (uint64_t)(x->n_write > x->n_read ? x->n_write : x->n_read - 1);
         sums(t)[sim_work_bytes(t->timing, x->mover)] += lanes;
     }
     if (sectors && x->n_write) take_off(t, ready, sectors * 32);
@@ -179,7 +178,7 @@ static void wgmma(SimWarp *w, const SimCost *x, const SimInst *i) {
     SimTimer *t = w->timer;
     if (x->kind == COST_WGMMA) {
         uint32_t begin = later(t->start, t->free[x->work]);
-        sim_slices_at(&t->block->work, begin)[x->work] += x->ops;
+        sim_slices_spread(&t->block->work, begin, begin + x->own, x->work, x->ops);
         t->free[x->work] = begin + x->own;
         t->wgmma_end = later(t->wgmma_end, begin + x->latency);
     } else if (x->kind == COST_WGMMA_COMMIT) {
@@ -258,6 +257,7 @@ void sim_timer_done(SimWarp *w, const SimInst *i, const SimCost *x, uint32_t act
         ready = t->start + memory_latency(w, x, i);
         count_access(w, x, i, active, ready);
         break;
+    case COST_TENSOR: count_access(w, x, i, active, ready); break;
     case COST_ATOMIC: issue = atomic(w, x); break;
     case COST_ARRIVE: *now = t->start; break;
     case COST_MEET:

@@ -24,6 +24,7 @@ typedef enum {
     COST_MEET,                /* a barrier: the warp, too, goes on after `latency` */
     COST_WAIT,                /* goes on when what it waits for is there */
     COST_WGMMA, COST_WGMMA_COMMIT, COST_WGMMA_WAIT,
+    COST_TENSOR,              /* moves registers to or from Tensor Memory */
     COST_SLEEP
 } SimCostKind;
 
@@ -73,6 +74,8 @@ typedef struct {
 } SimSlices;
 void sim_slices_new(Arena *a, int n_work, SimSlices *out);
 void sim_slices_fold(SimSlices *s);                   /* makes slices twice as long */
+/* Adds work that lasts from `begin` to `end`, in ticks: to each slice its share.  */
+void sim_slices_spread(SimSlices *s, uint32_t begin, uint32_t end, int work, uint64_t ops);
 /* The sums of the slice of a time.  */
 static inline uint64_t *sim_slices_at(SimSlices *s, uint32_t at) {
     while (at >> s->shift >= SIM_SLICES) sim_slices_fold(s);
@@ -129,6 +132,7 @@ typedef struct SimBlockTime {
     bool same;                /* the running atomic has all its lanes on one address */
     uint32_t tensor_free, tensor_told;    /* when tcgen05's unit takes the next product, and when a
                                * commit would tell of the last one */
+    uint32_t tensor_copied;   /* when the last of its copies ends */
 } SimBlockTime;
 
 enum { SIM_FLIGHTS = 32, SIM_WGMMA_GROUPS = 8 };
@@ -153,6 +157,8 @@ typedef struct SimTimer {
     uint64_t passes, far_passes, conflicts, sectors, hits;      /* the block's counters before it */
     uint32_t wgmma_end, wgmma_group[SIM_WGMMA_GROUPS], wgmma_groups;
 } SimTimer;
+
+static inline uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 /* Operations per clk and SM of a pipe that no unit of the profile describes.  */
 double sim_pipe_rate(int pipe);
@@ -183,6 +189,8 @@ int sim_product_unit(const Device *dev, const SimProduct *p);
  * as shared memory gives the operands' bytes of a block.  Who waits for a commit knows of the last
  * one by what the unit's latency is longer than its widest product.  */
 void sim_timer_product(SimWarp *w, const SimProduct *p, double bytes);
+/* tcgen05.cp copies so many bytes, one behind the other; products wait for it.  */
+void sim_timer_tensor_copy(SimWarp *w, const SimInst *i, double bytes);
 uint32_t sim_timer_committed(const SimWarp *w);
 /* What is there at `ready` is told to a vector clock (sim_clock_time), or to the waiting warp.  */
 static inline void sim_timer_tell(uint32_t ready, uint32_t *now) {
