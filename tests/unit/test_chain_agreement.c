@@ -95,7 +95,7 @@ static void times_lie_between(Arena *a) {
 }
 
 typedef struct {
-    const char *gpu;
+    const char *gpu, *type, *sums;
     int m, k, n, e;
 } Pair;
 
@@ -104,9 +104,10 @@ static void time_pair(Arena *a, const Pair *x) {
     KernelCase c = {0};
     Estimate e;
     open_chain(a, x->gpu, arena_printf(
-        a, "param M = %d, K = %d, N = %d, E = %d; op f(X: f16[M,K], A: f16[K,N], B: f16[N,E])"
-        " -> Y: f16[M,E] { s[i,j] = sum[d](X[i,d] * A[d,j]);"
-        " Y[i,e] = sum[j](f16(max(s[i,j], 0)) * B[j,e]); }", x->m, x->k, x->n, x->e), &c);
+        a, "param M = %d, K = %d, N = %d, E = %d; op f(X: %s[M,K], A: %s[K,N], B: %s[N,E])"
+        " -> Y: %s[M,E] { s[i,j] = sum[d](X[i,d] * A[d,j]);"
+        " Y[i,e] = sum[j](%s(max(s[i,j], 0)) * B[j,e]); }", x->m, x->k, x->n, x->e, x->type,
+        x->type, x->type, x->sums, x->type), &c);
     mp_estimate(&c.plan.problem[0], &c.plan.prog[0], c.dev, &e);
     const char *why = kernel_time(&c, 1);
     if (why) fail_msg("%s", why);
@@ -119,9 +120,12 @@ static void time_pair(Arena *a, const Pair *x) {
 }
 
 static const Pair pairs[] = {
-    {"a100", 16384, 256, 64, 16},  {"a100", 32768, 576, 128, 64}, {"a100", 128320, 96, 32, 96},
-    {"a100", 81920, 576, 64, 128}, {"h200", 16384, 256, 64, 16},  {"h200", 32768, 576, 128, 64},
-    {"h200", 128320, 96, 32, 96},  {"h200", 81920, 576, 64, 128},
+    {"a100", "f16", "f16", 16384, 256, 64, 16},  {"a100", "f16", "f16", 32768, 576, 128, 64},
+    {"a100", "f16", "f16", 128320, 96, 32, 96},  {"a100", "f16", "f16", 81920, 576, 64, 128},
+    {"h200", "f16", "f16", 16384, 256, 64, 16},  {"h200", "f16", "f16", 32768, 576, 128, 64},
+    {"h200", "f16", "f16", 128320, 96, 32, 96},  {"h200", "f16", "f16", 81920, 576, 64, 128},
+    {"a100", "i8", "i32", 81920, 576, 64, 128},  {"h200", "i8", "i32", 81920, 576, 64, 128},
+    {"a100", "i8", "i32", 128320, 96, 32, 96},   {"t4", "i8", "i32", 32768, 576, 64, 128},
 };
 
 /* One; LIST=1: all.  */
