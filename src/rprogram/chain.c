@@ -105,28 +105,33 @@ static void registers(RoomWalk *w) {
 }
 
 /* Rings of the first product's turns, of the second one's, of the operand that stays: A for a tile,
- * or V for all where k is streamed.  Units of warps begin to copy V behind the barrier at which all
- * have read that of the turn before.  */
+ * or V for all where k is streamed, and then of A's region if boxes bring that.  Units of warps
+ * begin to copy V behind the barrier at which all have read that of the turn before.  */
 static Loads rings_of(const RoomWalk *w, const RProg *first) {
     bool streams = rprog_chain_streams(w->p, w->r);
     int slots = w->r->stages, ahead = streams ? rprog_steps_ahead(w->p, first) : slots;
-    RingTurn stays = rprog_persistent(w->r) && !streams ? TURN_TILES : TURN_ONCE;
-    Ring once = {.turn = stays, .slots = 1};
+    RingTurn tiles = rprog_persistent(w->r) ? TURN_TILES : TURN_ONCE;
+    Ring once = {.turn = streams ? TURN_ONCE : tiles, .slots = 1};
+    Ring region = {.turn = tiles, .slots = rprog_region_slots(w->r)};
     Ring b = {.turn = TURN_STEPS, .slots = slots, .ahead = ahead}, v = b;
     v.ahead = slots - !rprog_warpgroups(w->dev, w->r);
-    if (streams) return (Loads){.ring = {b, once}, .n_ring = CHAIN_PRODUCTS};
+    bool apart = rprog_region_boxes(&w->r->load[LOAD_A]);
+    if (streams) return (Loads){.ring = {b, once, region}, .n_ring = CHAIN_PRODUCTS + apart};
     return (Loads){.ring = {b, v, once}, .n_ring = CHAIN_PRODUCTS + 1};
 }
 
 static Loads loads_of(const RoomWalk *w, const RProg *own) {
-    static const int ring[][RPROG_LOADED] = {{2, 0, 1}, {0, 0, 1}};   /* k is whole, is streamed */
+    /* k is whole, is streamed, and A's region lies behind all.  */
+    static const int ring[][RPROG_LOADED] = {{2, 0, 1}, {0, 0, 1}, {2, 0, 1}};
+    bool region = rprog_region_boxes(&w->r->load[LOAD_A]);
     Loads x = rings_of(w, own);
-    for (int i = 0; i < RPROG_LOADED; i++) {
+    for (int n = 0; n < RPROG_LOADED; n++) {
+        int i = region ? (n + 1) % RPROG_LOADED : n;
         ChainLoad of = chain_load[i];
         const Problem *p = chain_problem(w->p, of.product);
         const RProg *r = &own[of.product];
         Load load = {p, r, of.side, of.product * CONTRACTION_OPERANDS + of.side,
-                     ring[rprog_chain_streams(w->p, w->r)][i],
+                     ring[rprog_chain_streams(w->p, w->r) + region][i],
                      rprog_tile_bytes(p, w->dev, r, of.side)};
         if (load.bytes > 0) loads_add(&x, load);
     }

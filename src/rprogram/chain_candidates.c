@@ -252,7 +252,7 @@ static void with_stream_of_groups(Chains *x, RProg r) {
     int32_t n = all_columns(x, &r);
     const ComputeUnit *u = &x->k->dev->unit[r.unit];
     r.keep = KEEP_SHARED;
-    r.block.extent[AX_K] = r.warp.extent[AX_K] = BOX_SPAN / te_dtype_bytes(u->a);
+    r.block.extent[AX_K] = r.warp.extent[AX_K] = warpgroup_step(x->k->p, x->k->dev, &r);
     if (!may_stream(x) || !rprog_chain_streams(x->k->p, &r) || n > u->n.to || u->tmem) return;
     r.block.extent[AX_N] = r.warp.extent[AX_N] = r.thread.extent[AX_N] = n;
     for (int groups = 1; groups <= GROUPS_MAX; groups++) {
@@ -292,8 +292,9 @@ static void with_loads(Chains *x, int16_t unit, int16_t unit_v) {
         r.load[LOAD_A] = load[LOAD_A][i % n[0]];
         r.load[LOAD_B] = load[LOAD_B][i / n[0] % n[1]];
         r.load[LOAD_V] = load[LOAD_V][i / n[0] / n[1]];
-        if (warpgroup_usable(u)) with_groups(x, r);
-        else if (!r.load[LOAD_A].region) with_unit(x, r);
+        bool turns = !r.load[LOAD_A].region;
+        if (turns && warpgroup_usable(u)) with_groups(x, r);
+        else if (turns) with_unit(x, r);
         if (warpgroup_usable(u)) with_stream_of_groups(x, r);
         else with_stream(x, r);
     }

@@ -56,6 +56,14 @@ void loads_rooms(RoomWalk *w, const Loads *x) {
     }
 }
 
+/* Does one block alone have what goes by the ring?  */
+static bool is_own(const Loads *x, int ring) {
+    bool own = false;
+    for (const Load *l = x->load; l < x->load + x->n; l++)
+        own |= l->ring == ring && rprog_region_boxes(&l->r->load[l->side]);
+    return own;
+}
+
 void loads_barriers(RoomWalk *w, const Loads *x, int warps) {
     bool tensor = rprog_tensor(w->dev, w->r);
     int users = tensor ? 1 : warps / rprog_in_turn(w->r);     /* one thread issues all */
@@ -63,7 +71,8 @@ void loads_barriers(RoomWalk *w, const Loads *x, int warps) {
     int arrivals = users * rprog_cluster(w->r) / pair;    /* one of them issues for both */
     for (int i = 0; i < x->n_ring; i++) {
         const Ring *ring = &x->ring[i];
-        layout_barriers(w, i, ring->slots, warps, ring_counts(ring) ? arrivals : 0);
+        int emptied = is_own(x, i) ? users : arrivals;
+        layout_barriers(w, i, ring->slots, warps, ring_counts(ring) ? emptied : 0);
         if (w->out) w->out->ring[i].arrivals[RING_FULL] = pair;       /* each copies its parts */
     }
 }

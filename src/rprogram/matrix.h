@@ -77,6 +77,8 @@ bool warpgroup_moves(const Device *dev, const RProg *r, int64_t need, int64_t bl
 bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out);
 /* The same as a region, of which lanes make the unit's first operand.  */
 bool warpgroup_region(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out);
+/* Elements along k of a step: those of a box, or the channels that a region has of a pixel.  */
+int32_t warpgroup_step(const Problem *p, const Device *dev, const RProg *r);
 /* Can the blocks of a cluster copy equal parts of an operand's shared tile?  */
 bool warpgroup_shares(const RProg *r, int side);
 const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r);

@@ -169,7 +169,8 @@
  *   (Ring TURN_TILES): blocks that stay have two slots, so that the next tile's is copied while
  *   this one's is read.  block.k divides the channels that a plane has of a pixel, so that a step's
  *   matrices are those of one place of the window: what the place adds to a row is added before the
- *   swizzle, which is of the sum's bits.  split == 1, no tail, no cluster, not GRID_PINGPONG.
+ *   swizzle, which is of the sum's bits.  split == 1, no tail; blocks of a cluster share the
+ *   other operand.
  * - Stages are a ring.  Beside those that compute a block has four more warps, the last, a lane of
  *   which waits for an empty stage and issues its copies; the others wait for a full one.  The four
  *   leave registers to the others where these need more (rprog_ring_registers).  A stage is empty

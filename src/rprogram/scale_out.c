@@ -243,7 +243,6 @@ static void with_grids(Builder *b, RProg r) {
     uint8_t depth[DEPTHS];
     bool alone = r.block.extent[AX_M] == r.warp.extent[AX_M] &&
                  r.block.extent[AX_N] == r.warp.extent[AX_N] && !rprog_tensor(b->dev, &r);
-    alone &= !r.load[0].region && !r.load[1].region;
     for (int grid = GRID_PERSISTENT; grid <= (alone ? GRID_PINGPONG : GRID_PERSISTENT); grid++) {
         r.grid = (Grid)grid;
         choose_store(b, &r);

@@ -173,8 +173,7 @@ static const char *check_region(const Problem *p, const Device *dev, const RProg
     if (x.lines > dev->mover[l->mover].box_max) return "a box has too many rows";
     if (rprog_region_step(p, side) % r->block.extent[AX_K])
         return "a k-step of a region has channels of one pixel";
-    if (r->split > 1 || r->tail > 0 || r->cluster || r->grid == GRID_PINGPONG)
-        return "a region goes with `split 1`, no tail, no cluster and no turns";
+    if (r->split > 1 || r->tail > 0) return "a region goes with `split 1` and no tail";
     return NULL;
 }
 

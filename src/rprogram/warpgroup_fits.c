@@ -33,7 +33,7 @@ bool warpgroup_converts(const Problem *p, const ComputeUnit *u) {
 
 bool warpgroup_shares(const RProg *r, int side) {
     const RLoad *l = &r->load[side];
-    if (l->region || r->load[!side].region) return false;
+    if (l->region) return false;
     int own = r->block.extent[own_axis(side)], parts = rprog_cluster(r);
     int whole = l->along == AX_K ? BOX_LINES : BOX_SPAN * l->vec / RTILE_ACCESS;
     return own % parts == 0 && own / parts % whole == 0;

@@ -51,11 +51,10 @@ static void with_tile(Builder *b, RProg r, int32_t n, int tiles, const int32_t w
     build_scale_out(b, &r);
 }
 
-/* Elements along k of a step: those of a box, or the channels that a region has of a pixel.  */
-static int32_t step_of(const Builder *b, const RProg *r) {
+int32_t warpgroup_step(const Problem *p, const Device *dev, const RProg *r) {
     int side = r->load[1].region;
-    if (r->load[side].region) return rprog_region_step(b->p, side);
-    return BOX_SPAN / te_dtype_bytes(b->dev->unit[r->unit].a);
+    if (r->load[side].region) return rprog_region_step(p, side);
+    return BOX_SPAN / te_dtype_bytes(dev->unit[r->unit].a);
 }
 
 /* Sizes of the unit along n: every one of few, beyond those every second.  */
@@ -65,7 +64,7 @@ static void build_sizes(Builder *b, RProg r) {
     const ComputeUnit *u = &b->dev->unit[r.unit];
     r.thread.extent[own_axis(r.swapped)] = u->m.from;
     r.thread.extent[AX_K] = u->k.from;
-    int32_t k = step_of(b, &r);
+    int32_t k = warpgroup_step(b->p, b->dev, &r);
     r.block.extent[AX_K] = r.warp.extent[AX_K] = k;
     r.unroll = (int16_t)k;
     for (int32_t n = u->n.to, step; n >= u->n.from && !b->full; n -= step) {

@@ -222,6 +222,10 @@ static const Case region_streams[] = {
     {"streamed images", "rtx4090", PIXELS(3, 14, 24)},
     {"streamed pixels on turing", "t4", PIXELS(1, 15, 16)},
 };
+static const Case group_regions[] = {
+    {"groups streamed images", "h200", PIXELS(3, 11, 64)},
+    {"groups streamed planes", "h200", PIXELS(2, 13, 96)},
+};
 static const Case group_streams[] = {
     {"groups streamed pair", "h200", PAIR(130, 200, 48, 72, "bf16")},
 };
@@ -269,6 +273,7 @@ enum {
     STREAMS = sizeof streams / sizeof *streams,
     REGION_STREAMS = sizeof region_streams / sizeof *region_streams,
     GROUP_STREAMS = sizeof group_streams / sizeof *group_streams,
+    GROUP_REGIONS = sizeof group_regions / sizeof *group_regions,
     CLUSTERS = sizeof clusters / sizeof *clusters,
     STAYING = sizeof staying / sizeof *staying,
     STAYING_TURNS = sizeof staying_turns / sizeof *staying_turns
@@ -341,6 +346,16 @@ static const char *keep_staying_streams(KernelCase *c) {
     return bad ? bad : keep_staying(c);
 }
 
+static const char *keep_group_regions(KernelCase *c) {
+    const char *bad = kernel_keep_groups(c);
+    return bad ? bad : keep_region_streams(c);
+}
+
+static const char *keep_staying_regions(KernelCase *c) {
+    const char *bad = keep_group_regions(c);
+    return bad ? bad : keep_staying(c);
+}
+
 static const char *keep_clusters(KernelCase *c) {
     RProgSet *set = &c->set[0];
     int n = 0;
@@ -409,6 +424,8 @@ static void chains_that_stream_k_are_right(void **state) {
     try_all(streams, STREAMS, keep_streams, 0);
     try_all(region_streams, REGION_STREAMS, keep_region_streams, 2);
     try_all(group_streams, GROUP_STREAMS, keep_group_streams, 0);
+    try_all(group_regions, GROUP_REGIONS, keep_group_regions, 0);
+    try_all(group_regions, GROUP_REGIONS, keep_staying_regions, 1);
     try_all(staying, STAYING, keep_staying_streams, 1);
     try_all(clusters, CLUSTERS, keep_clusters, 4);
 }

@@ -162,6 +162,12 @@ static void set_cursors(Walk *w, int64_t turns) {
     }
 }
 
+/* Teams that take turns use the slots of tiles likewise.  */
+static void set_taken(Walk *w, int64_t tile) {
+    for (int i = 0; i < w->f->layout->n_ring; i++)
+        if (ring_of(w, i)->turn == TURN_TILES) w->taken[i] = tile;
+}
+
 /* Values move the cursors.  */
 static void move(Walk *w, const Node *n, unsigned mask) {
     switch ((ValuesWhat)n->what) {
@@ -200,6 +206,7 @@ static void walk_tiles(Walk *w, const Node *n, unsigned mask) {
         w->tile = i;
         if (n->from || n->to) next_tile(w, i);
         set_cursors(w, before);
+        if (n->loop.in_turn) set_taken(w, i);
         w->before = i;
         w->behind = w->way->tiles - 1 - i;
         bool others = n->loop.in_turn && i % w->strand->teams != w->strand->team;

@@ -235,7 +235,7 @@ static void add_products(const Make *m) {
     add_step(m, under_way);
     form_close(m->b);
     if (region >= 0 && c->stays) {        /* all lanes have loaded what they need of it */
-        lower_free(m->b, region, 0);
+        lower_free(m->b, region, 0)->sync.blocks = 0;
         lower_take(m->b, region);
     }
     add_turn(m, SYNC_ARRIVE);

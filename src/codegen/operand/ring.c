@@ -92,6 +92,12 @@ void ring_fetch(Kernel *k, const Node *n) {
 
 /* ---- stages ---- */
 
+/* Is the ring of tiles used by teams in turn, each of which has a slot of its own?  */
+static bool is_dealt(const Kernel *k, int ring) {
+    return k->teams.own && rprog_in_turn(k->c->r) > 1 &&
+           k->c->layout->ring[ring].turn == TURN_TILES;
+}
+
 /* Counted, not divided out of the number of the step: that would be done in every one.  */
 void ring_begin(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
@@ -102,6 +108,7 @@ void ring_begin(Kernel *k, const Node *n) {
         slot = ir_rem(cg, from, x->slots);
         round = ir_binary(cg, IR_AND, ir_div(cg, from, x->slots), ir_int(cg, 1));
     }
+    if (is_dealt(k, n->ring)) slot = k->teams.own;
     x->slot = ir_variable(cg, IR_U32, product_ring_word(k, n->ring, "stage"), slot);
     x->phase = ir_variable(cg, IR_U32, product_ring_word(k, n->ring, "phase"), round);
     x->last = NULL;
@@ -143,6 +150,10 @@ void ring_next(Kernel *k, int ring) {
     Cg *cg = k->cg;
     const RingAt *x = &k->ring[ring];
     Ir one = ir_int(cg, 1);
+    if (is_dealt(k, ring)) {
+        ir_update(cg, IR_XOR, x->phase, one);
+        return;
+    }
     if (x->last) ir_set(cg, x->last, ring_barrier(k, ring, RING_EMPTY));
     ir_update(cg, IR_ADD, x->slot, one);
     ir_if(cg, ir_binary(cg, IR_EQ, x->slot, k->ring[ring].slots));
