@@ -33,7 +33,7 @@
       "declare shared memory in the kernel, at most 48 KB: launches give none")                    \
     X(WORKSPACE, "workspace-limit", 0, "BYTES", "reject plans that need more (none)")              \
     X(PROGRAMS, "programs", 0, "N",                                                                \
-      "at most N programs of a kernel group for run-time sizes (12, at most 64)")                              \
+      "at most N programs of a kernel group for run-time sizes (12, at most 64)")                  \
     X(CHECK, "check", 0, NULL,                                                                     \
       "prove the kernel: run it and compare with the reference")                                   \
     X(AT, "at", 0, "NAME=N",                                                                       \

@@ -1,4 +1,5 @@
-/* Which programs of several strategies are picked: against all sets of as many.  */
+/* Which programs of several strategies are picked: against all sets of as many, and all that gain.
+ */
 #include "base/hash.h"
 #include "driver/sizes/size_pick.h"
 
@@ -113,7 +114,25 @@ static void few_programs_are_the_best(void **state) {
     }
 }
 
+/* What is worth a price at more points: nothing is lost without the others.  */
+static void all_that_gains_is_picked(void **state) {
+    enum { DRAWS = 100 };
+    Rng rng = {2};
+    (void)state;
+    for (int n = 0; n < DRAWS; n++) {
+        Case c;
+        open_case(&c, &rng);
+        c.x.most = ALL;
+        c.x.least_gain = 0;
+        c.x.all = true;
+        size_pick(&c.x);
+        assert_true(loss_of(&c, picked(&c.x)) < 1e-9);
+        arena_destroy(c.a);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(few_programs_are_the_best)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(few_programs_are_the_best),
+                                       cmocka_unit_test(all_that_gains_is_picked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

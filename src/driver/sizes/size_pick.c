@@ -317,5 +317,5 @@ void size_pick(SizePick *x) {
     open_picks(x);
     open_strategy(x, 0, first);
     add_more(x, &r);
-    for (int round = 0; round < ROUNDS && exchange(x, &r); round++) add_more(x, &r);
+    for (int round = 0; !x->all && round < ROUNDS && exchange(x, &r); round++) add_more(x, &r);
 }

@@ -30,7 +30,8 @@ typedef struct {
     int groups;               /* most of any strategy */
     int most;                 /* programs of one thing, over all strategies */
     double least_gain;        /* of a kernel: of weighed losses, on average */
-    bool all;                 /* what gains is added however little is lost */
+    bool all;                 /* what gains is added however little is lost, and none taken out: few
+                               * programs may then be chosen of these */
     SizeSum **sum;            /* per strategy, per point: of what is picked */
     double **own;             /* [strategy * groups + group], per point: us of the group's best
                                * pick, of all groups that are the same */
