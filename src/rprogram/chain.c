@@ -138,7 +138,7 @@ static Loads loads_of(const RoomWalk *w, const RProg *own) {
     return x;
 }
 
-void chain_rooms(RoomWalk *w) {
+static void rooms(RoomWalk *w) {
     const RProg own[CHAIN_PRODUCTS] = {rprog_chain_product(w->dev, w->r, 0),
                                        rprog_chain_product(w->dev, w->r, 1)};
     Loads x = loads_of(w, own);
@@ -249,7 +249,7 @@ const SkeletonRow rprog_chain = {
     .derive = chain_derive_late,
     .registers = chain_registers,
     .computing = chain_computing,
-    .rooms = chain_rooms,
+    .rooms = rooms,
     .product = product,
     .map = map,
     .workspace = workspace,

@@ -44,5 +44,4 @@ int64_t chain_computing(const Problem *p, const Device *dev, const RProg *r);
 int64_t chain_registers(const Problem *p, const Device *dev, const RProg *r);
 /* `late`: fragments of two slices do not fit beside all else.  */
 void chain_derive_late(const Problem *p, const Device *dev, RProg *r);
-void chain_rooms(RoomWalk *w);
 #endif

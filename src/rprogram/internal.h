@@ -94,7 +94,6 @@ extern const char *const rprog_key_name[KEY_COUNT];
 extern const char *const rprog_load_name[LOAD_COUNT];
 extern const char *const rprog_raster_name[3];
 extern const char *const rprog_via_name[3];
-extern const char *const rprog_axis_name[AX_CLASSES];
 /* May the problem have a program of this skeleton at all?  NULL: yes.  What else is asked of a
  * program supposes so.  */
 const char *rprog_check_skeleton(const Problem *p, const RProg *r);

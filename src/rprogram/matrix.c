@@ -22,14 +22,15 @@ static bool is_subset(TeDtype from, TeDtype to) {
     return wider[from] >> to & 1;
 }
 
-bool matrix_holds(const ComputeUnit *u, bool second, TeDtype t) {
+/* Does the unit's first operand (second: b) hold every value of type `t` exactly?  */
+static bool holds(const ComputeUnit *u, bool second, TeDtype t) {
     if (u->tf32) return t != TE_F32 && is_subset(t, TE_F32);
     return is_subset(t, second ? u->b : u->a);
 }
 
 static bool holds_as(const ComputeUnit *u, const Problem *p, int sides, bool swapped) {
     for (int side = 0; side < p->n_operand; side++)
-        if (sides >> side & 1 && !matrix_holds(u, side != swapped, p->op[side].value)) return false;
+        if (sides >> side & 1 && !holds(u, side != swapped, p->op[side].value)) return false;
     return true;
 }
 
@@ -249,7 +250,7 @@ static bool takes(const Problem *p, const ComputeUnit *u, bool second, const ROp
     if (pairs != (p->con.within != 0)) return false;      /* as numbers, a pair is a byte */
     if (whole && te_dtype_class(op->value) != TE_CLASS_INT) return false;
     if (u->tf32 && op->value == TE_F32) return p->tf32 || p->fp32x3;
-    return matrix_holds(u, second, op->value);
+    return holds(u, second, op->value);
 }
 
 bool matrix_usable(const ComputeUnit *u) {

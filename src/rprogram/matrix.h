@@ -21,8 +21,6 @@ bool matrix_takes_as(const Problem *p, const ComputeUnit *u, bool swapped);
 /* Is the unit of the kind that `contract` programs use: of a warp, or of warpgroups with one type
  * of operands?  */
 bool matrix_usable(const ComputeUnit *u);
-/* Does the unit's first operand (second: b) hold every value of type `t` exactly?  */
-bool matrix_holds(const ComputeUnit *u, bool second, TeDtype t);
 /* Do its operands hold those of these sides (bit 0: a, bit 1: b), as they are or swapped?  */
 bool matrix_holds_sides(const ComputeUnit *u, const Problem *p, int sides);
 

@@ -34,7 +34,7 @@ const char *const rprog_load_name[LOAD_COUNT] = {
 const char *const rprog_raster_name[3] = {"row", "column", "grouped"};
 const char *const rprog_via_name[3] = {"direct", "shared", "boxes"};
 const char *const rprog_grid_name[3] = {"tiles", "persistent", "pingpong"};
-const char *const rprog_axis_name[AX_CLASSES] = {"b", "m", "n", "k"};
+static const char *const axis_name[AX_CLASSES] = {"b", "m", "n", "k"};
 
 bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key) {
     if (key == KEY_LOAD_A && p->n_operand < 1) return false;
@@ -70,8 +70,8 @@ static void print_load(Buf *out, const RLoad *l, const Device *dev) {
     }
     if (l->bytes) buf_puts(out, " bytes");
     if (l->raw) buf_puts(out, " raw");
-    buf_printf(out, " along %s inner %s", rprog_axis_name[l->along],
-               rprog_axis_name[l->layout.inner]);
+    buf_printf(out, " along %s inner %s", axis_name[l->along],
+               axis_name[l->layout.inner]);
     print_layout(out, &l->layout);
     if (l->table) buf_puts(out, " table");
 }

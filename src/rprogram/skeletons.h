@@ -199,8 +199,7 @@ int rprog_scan_partials(const Problem *p, const RProg *r);
 
 /* `window`: patches; neighbours along window.lane; what a thread loads of an input row of a source:
  * elements of a load, loads, elements before the first that is needed; input rows of a patch (the
- * window's where they are a loop); multiply-adds (taps) of the body that is unrolled, and whether
- * the loop over the window's rows is too.  */
+ * window's where they are a loop), and whether the loop over the window's rows is unrolled.  */
 int64_t rprog_window_patches(const Problem *p, const RProg *r);
 static inline int rprog_window_lanes(const Problem *p, const RProg *r) {
     return p->window.lane < 0 ? 1 : r->vec_n;
@@ -215,7 +214,6 @@ int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loa
 /* Which subscripts of what a thread loads of a source may lie outside of the tensor at some size,
  * and so are tested; bit d: dimension d.  */
 uint32_t rprog_window_tested(const Problem *p, const RProg *r, int source);
-int64_t rprog_window_body(const Problem *p, const RProg *r);
 bool rprog_window_unrolls(const Problem *p, const RProg *r);
 
 /* `chain`: product `number` (0, 1) of the program as a program of its own of that product's

@@ -114,19 +114,20 @@ int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loa
     return used;
 }
 
-bool rprog_window_unrolls(const Problem *p, const RProg *r) {
-    enum { SHORT_BODY = 256 };            /* operations: a few KB of the instruction cache */
-    return p->window.map || r->thread.extent[AX_M] > 1 ||
-           rprog_window_body(p, r) * p->window.source[0].extent_r <= SHORT_BODY;
-}
-
-int64_t rprog_window_body(const Problem *p, const RProg *r) {
+/* Multiply-adds (taps) of the body that is unrolled.  */
+static int64_t body_of(const Problem *p, const RProg *r) {
     const WindowView *v = &p->window;
     int64_t outputs = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N] *
                       (v->lane < 0 ? 1 : r->vec_n);
     if (v->map) return outputs * v->n_tap;
     return outputs * v->source[0].extent_s *
            (r->thread.extent[AX_M] > 1 ? v->source[0].extent_r : 1);
+}
+
+bool rprog_window_unrolls(const Problem *p, const RProg *r) {
+    enum { SHORT_BODY = 256 };            /* operations: a few KB of the instruction cache */
+    return p->window.map || r->thread.extent[AX_M] > 1 ||
+           body_of(p, r) * p->window.source[0].extent_r <= SHORT_BODY;
 }
 
 /* Words of a map's inputs that wait for their outputs: of vectors, what is needed of them.  */
@@ -203,7 +204,7 @@ static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     if ((why = check_vector(p, r))) return why;
     if ((v->map ? words_of_inputs(p, r) : rprog_window_loads(p, r, 0) * r->vec_n) > LOADED_MAX)
         return "too much of the input in registers";
-    if (rprog_window_body(p, r) > UNROLL_MAX) return "the unrolled body is too long";
+    if (body_of(p, r) > UNROLL_MAX) return "the unrolled body is too long";
     if (r->split != 1) return "a window program has no split";
     return skeleton_grid_check(&rprog_window, p, dev, r, 1);
 }
@@ -246,7 +247,7 @@ static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
 /* ---- candidates ---- */
 
 static void keep(Keeper *b, RProg r) {
-    if (rprog_window_body(b->p, &r) <= UNROLL_MAX) {
+    if (body_of(b->p, &r) <= UNROLL_MAX) {
         rprog_keep(b, r);
     } else {
         b->set->enumerated++;

@@ -30,8 +30,6 @@ static Output output_of(const Kernel *k, int stmt) {
     return o;
 }
 
-const char *store_waiting(const Kernel *k, int tensor) { return cg_name(k->cg, "o", tensor); }
-
 void store_declare(Kernel *k, int stmt, const Output *o) {
     int t = k->cg->te->stmt[stmt].tensor;
     if (!o->stored) return;

@@ -41,10 +41,10 @@ IrBase ir_meet(IrBase x, IrBase y) {
     return a > b ? a : b;
 }
 
-bool ir_is_scalar(IrType t) { return t.rank == 0 && t.lanes <= 1; }
+static bool is_scalar(IrType t) { return t.rank == 0 && t.lanes <= 1; }
 
 bool ir_is_integer(IrType t) {
-    return ir_is_scalar(t) && t.base >= IR_BOOL && t.base <= IR_U64;
+    return is_scalar(t) && t.base >= IR_BOOL && t.base <= IR_U64;
 }
 
 bool ir_same_type(IrType x, IrType y) {
@@ -152,7 +152,7 @@ Ir ir_cast(const Cg *c, IrBase base, Ir x) {
 }
 
 Ir ir_as(const Cg *c, IrBase base, Ir x) {
-    return ir_is_scalar(x->type) && x->type.base == base ? x : ir_cast(c, base, x);
+    return is_scalar(x->type) && x->type.base == base ? x : ir_cast(c, base, x);
 }
 
 Ir ir_view(const Cg *c, IrType pointer, Ir x) {

@@ -9,7 +9,6 @@ IrName *ir_new_name(const Cg *c, IrType type, const char *word);
 /* The type that C computes with: of one value, of two.  */
 IrBase ir_rank(IrBase b);
 IrBase ir_meet(IrBase x, IrBase y);
-bool ir_is_scalar(IrType t);
 bool ir_is_integer(IrType t);
 bool ir_same_type(IrType x, IrType y);
 /* Is v a number of the type?  */

@@ -56,9 +56,8 @@ bool prelude_orders(const ComputeUnit *u, bool tensor);
  * together.  */
 unsigned prelude_high(int span, int atom);
 
-/* prelude_product.c: products of matrix units.  How the function (prelude_operand) and the
- * instruction name the types, and what registers of operands and sums are in C++.  */
-const char *prelude_operand(const ComputeUnit *u);
+/* prelude_product.c: products of matrix units.  How the
+ * instruction names the types, and what registers of operands and sums are in C++.  */
 const char *prelude_op_operand(const ComputeUnit *u);
 const char *prelude_op_second(const ComputeUnit *u);      /* of its operand b */
 const char *prelude_op_scale(const ComputeUnit *u);

@@ -29,7 +29,7 @@ static int type_of(TeDtype type, bool tf32) {
     return i;
 }
 
-const char *prelude_operand(const ComputeUnit *u) { return types[type_of(u->a, u->tf32)].name; }
+static const char *operand_name(const ComputeUnit *u) { return types[type_of(u->a, u->tf32)].name; }
 
 const char *prelude_op_operand(const ComputeUnit *u) { return types[type_of(u->a, u->tf32)].op; }
 
@@ -54,10 +54,10 @@ const char *prelude_register(TeDtype type) {
 
 const char *prelude_types(Arena *a, const ComputeUnit *u) {
     if (u->scale_k > 0)
-        return arena_printf(a, "%s_%s_%s_%s", prelude_operand(u),
+        return arena_printf(a, "%s_%s_%s_%s", operand_name(u),
                             types[type_of(u->b, u->tf32)].name,
                             te_dtype_name(u->acc), prelude_op_scale(u));
-    return arena_printf(a, "%s_%s", prelude_operand(u), te_dtype_name(u->acc));
+    return arena_printf(a, "%s_%s", operand_name(u), te_dtype_name(u->acc));
 }
 
 const char *prelude_mma_name(Arena *a, const ComputeUnit *u, const char *orders) {

@@ -41,14 +41,11 @@ static void add_reads(const Te *te, const TeStmt *s, const TeExpr *e, uint32_t b
     if (e->other) add_reads(te, s, e->other, bound, span);
 }
 
-void te_span_reads(const Te *te, const TeStmt *s, TeSpan *span) {
-    add_reads(te, s, s->rhs, 0, span);
-}
-
 void te_spans(const Te *te, const bool *stop, TeSpan *span) {
     for (int i = te->n_stmt - 1; i >= 0; i--) {
-        int t = te->stmt[i].tensor;
-        if (span[t].read && !(stop && stop[t])) te_span_reads(te, &te->stmt[i], span);
+        const TeStmt *s = &te->stmt[i];
+        if (span[s->tensor].read && !(stop && stop[s->tensor]))
+            add_reads(te, s, s->rhs, 0, span);
     }
 }
 

@@ -18,8 +18,6 @@ void te_span_take(const TeTensor *t, const double *n, TeSpan *x);
 /* span: per tensor of te, what is wanted; becomes what that depends on, too, which ends at tensors
  * t with stop[t], whose own span counts (NULL: none stops).  */
 void te_spans(const Te *te, const bool *stop, TeSpan *span);
-/* Adds to `span` what one statement reads for what `span` says of its tensor.  */
-void te_span_reads(const Te *te, const TeStmt *s, TeSpan *span);
 /* Terms and elements that are made, each once, for such a span.  */
 double te_span_work(const Te *te, const bool *stop, const TeSpan *span);
 #endif
