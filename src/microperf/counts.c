@@ -277,7 +277,9 @@ static void count_operands(const Model *m, const RProg *r, CountMemo *memo, Step
     *out = (StepCounts){0};
     for (int side = 0; side < m->p->n_operand; side++) {
         if (m->p->op[side].made) continue;
+        StagePasses *kept = memo ? &memo->passes : NULL;
         if (rprog_region_boxes(&r->load[side])) count_planes(m, r, side, memo, out);
+        else if (r->load[side].team > 0) out->of[side] = mp_team_counts(m, r, side, kept);
         else if (rprog_warpgroups(m->dev, r)) out->of[side] = mp_ring_counts(m, r, side);
         else count_operand(m, r, side, memo, out);
     }

@@ -18,6 +18,11 @@ double mp_matrix_extra(const Model *m, const RProg *r);
 /* Units of warpgroups: counts of an operand's copies, a k-step, the clocks for which the unit is
  * busy with one of a block at a rate in FLOP per clock, and the plan in words.  */
 OperandCounts mp_ring_counts(const Model *m, const RProg *r, int side);
+enum { MP_WAVEFRONT = 128 };              /* bytes */
+/* team.c: of operands that threads copy to the ring: what their warps issue in a step, and clocks
+ * for which one of them is busy.  */
+double mp_team_issue(const Model *m, const RProg *r, const StepCounts *c);
+double mp_team_clocks(const Model *m, const RProg *r, const StepCounts *c);
 /* Bytes that L2 could store in the time of so many outputs, which may leave by boxes.  */
 double mp_boxes_sectors(double sectors, int row);         /* of rows of so many bytes */
 double mp_boxes_asked(const Model *m, const RProg *r, double bytes);

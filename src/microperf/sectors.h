@@ -33,6 +33,8 @@ typedef struct {
     PassEntry entry[PASSES_KEPT];
 } StagePasses;
 StageTraffic mp_stage_traffic(const Model *m, const RProg *r, int side, StagePasses *kept);
+/* team.c: the same of an operand that threads copy to a ring.  */
+OperandCounts mp_team_counts(const Model *m, const RProg *r, int side, StagePasses *kept);
 /* Sectors of storing all outputs, or sums, once: `per` bytes each, `run` of them in a row that lie
  * `apart` elements from one another in memory.  */
 double mp_output_sectors(const Model *m, const RProg *r, double per, int64_t run, int64_t apart);

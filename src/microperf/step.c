@@ -45,42 +45,9 @@
 enum { STEP_ISSUE = 40, BODY_ISSUE = 14 };
 /* Instructions of one access to a region, and of one entry of its table of places.  */
 enum { REGION_ISSUE = 16, ENTRY_ISSUE = 24 };
-/* Instructions to test and combine the subscripts of a chunk that is gathered.  */
-enum { GATHER_ISSUE = 12 };
 /* Clocks from a product of matrices to the next one with the same accumulators, where the profile
  * does not say.  */
 enum { MMA_LATENCY = 33 };
-
-/* Instructions that bring one element of a chunk into the form that it has in the tile.  */
-static double element_conversion(const Model *m, const RProg *r, int side) {
-    const Problem *p = m->p;
-    const RLoad *l = &r->load[side];
-    TeDtype from = p->con.operand[side].storage;
-    if (rprog_copyable(p, m->dev, r, side)) return 0;
-    bool straight = p->op[side].affine && l->along == l->layout.inner;
-    double widened = 0;
-    if (straight && rprog_matrix(m->dev, r))
-        widened = mp_widened(m->dev, from, rprog_tile_type(p, m->dev, r, side));
-    return widened > 0 ? widened : 1 + p->op[side].ops;
-}
-
-/* Instructions to make one chunk's address and move it.  */
-static double chunk_instructions(const Model *m, const RProg *r, int side) {
-    const Problem *p = m->p;
-    const ROperand *op = &p->op[side];
-    const RLoad *l = &r->load[side];
-    double n = 3;                         /* access, pointer, its carry */
-    if (op->digits_k > 1) n += 5.0 * (op->digits_k - 1);
-    if (op->digits_mn > 1) n += 1;
-    if (op->guarded) n += 4;
-    if (op->gathered) n += GATHER_ISSUE + op->ops;
-    if (rprog_through_registers(l)) {
-        bool transposed = l->along != l->layout.inner;
-        n += transposed ? l->vec : (l->vec * rprog_elem(p, m->dev, r, side) + 15) / 16;
-        n += l->vec * element_conversion(m, r, side);
-    }
-    return n;
-}
 
 /* Instructions of the unit that one warp executes for one group of fragments.  */
 static double group_products(const Model *m, const RProg *r) {
@@ -98,12 +65,6 @@ static void share_region(const Model *m, const RProg *r, const StepCounts *c, St
     s->wavefronts += c->region_stores / steps;
     s->sectors += c->region_sectors / steps;
     s->region = c->region_sectors * SECTOR;
-}
-
-/* Passes of a stage's loads beside its stores to shared memory.  A copy has one way: what comes
- * from different lines is stored one behind the other.  */
-static double load_passes(const RLoad *l, double passes, double stores) {
-    return rprog_through_registers(l) ? passes : greater(passes - stores, 0);
 }
 
 Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
@@ -126,12 +87,12 @@ Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
     s.issue = s.warps * s.groups * s.group_issue + loop;
     for (int side = 0; side < p->n_operand; side++) {
         if (!r->load[side].region)
-            s.issue += (double)c->of[side].requests * chunk_instructions(m, r, side);
+            s.issue += (double)c->of[side].requests * mp_chunk_issue(m, r, side);
         s.wavefronts += s.warps * c->of[side].fragment_wavefronts +
                         (double)c->of[side].store_wavefronts;
         s.stored += (double)c->of[side].store_wavefronts;
-        s.passes += load_passes(&r->load[side], (double)c->of[side].passes,
-                                (double)c->of[side].store_wavefronts);
+        s.passes += mp_load_passes(&r->load[side], (double)c->of[side].passes,
+                                   (double)c->of[side].store_wavefronts);
         s.sectors += c->of[side].sectors;
     }
     share_region(m, r, c, &s);

@@ -15,6 +15,10 @@ typedef struct {
 } Step;
 
 Step mp_step(const Model *m, const RProg *r, const StepCounts *c);
+/* team.c: instructions to make one chunk's address and move it.  Passes of a stage's loads beside
+ * its stores to shared memory.  */
+double mp_chunk_issue(const Model *m, const RProg *r, int side);
+double mp_load_passes(const RLoad *l, double passes, double stores);
 /* Scales of blocks, of which each of so many warps reads those of its rows.  */
 void mp_add_scales(const Model *m, const RProg *r, double warps, Step *s);
 /* Clocks of one SM for one step of each of `resident` blocks, were the unit the only limit: a warp

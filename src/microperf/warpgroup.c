@@ -71,7 +71,7 @@
 #include "microperf/sectors.h"
 #include "microperf/step.h"
 
-enum { LINE = 128 };          /* bytes of a wavefront */
+enum { LINE = MP_WAVEFRONT };
 
 /* Operand `side` is made in registers: of these a warp has so many in a slice.  */
 static double made_registers(const Model *m, const RProg *r, int side) {
@@ -182,7 +182,7 @@ static double pixels_issue(const Model *m, const RProg *r, const StepCounts *c) 
  * (Jia et al., Dissecting the Volta GPU architecture: 4 clocks).  */
 double mp_copying_clocks(const Model *m, const RProg *r, const Step *s) {
     enum { DEPENDENT = 4 };
-    return DEPENDENT * pixels_issue(m, r, s->counts);
+    return DEPENDENT * pixels_issue(m, r, s->counts) + mp_team_clocks(m, r, s->counts);
 }
 
 /* A warpgroup's products of a step and then its sums of it, which join others.  */
@@ -238,9 +238,11 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
         s.stored += (double)c->of[side].store_wavefronts;
         s.wavefronts += warpgroups(m, r) * operand_reads(m, r, c, side);
         s.sectors += c->of[side].sectors;
-        s.issue += (double)c->of[side].requests;
+        if (!r->load[side].team) s.issue += (double)c->of[side].requests;
+        else s.passes += mp_load_passes(&r->load[side], (double)c->of[side].passes,
+                                        (double)c->of[side].store_wavefronts);
     }
-    s.issue += pixels_issue(m, r, c);
+    s.issue += pixels_issue(m, r, c) + mp_team_issue(m, r, c);
     add_region(m, r, c, &s);
     add_tensor_scales(m, r, &s);
     if (rprog_promotes(m->p, m->dev, r)) s.issue += s.warps * mp_lane_sums(m, r);
@@ -252,6 +254,23 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
 double mp_ring_clocks(const Model *m, const RProg *r, double rate) {
     double flops = 2.0 * r->block.extent[AX_M] * r->block.extent[AX_N] * r->block.extent[AX_K];
     return flops * te_dtype_values(m->dev->unit[r->unit].a) / rate;
+}
+
+/* Who fills the ring.  */
+static void tell_copies(const RProg *r, const StepCounts *c, Buf *out) {
+    int boxes = 0, team = 0;
+    for (int side = 0; side < CONTRACTION_OPERANDS; side++) {
+        if (r->load[side].team > 0) team = r->load[side].team;
+        else boxes += (int)c->of[side].requests;
+    }
+    const char *stages = r->stages > 1 ? "stages" : "stage";
+    if (team > 0)
+        buf_printf(out, "  %d warps more copy chunks to a ring of %d %s, by places of their own; "
+                   "one thread of them copies %d boxes by tensor maps in a k-step\n", team,
+                   r->stages, stages, boxes);
+    else
+        buf_printf(out, "  one warp more copies boxes by tensor maps, %d to a k-step, into a ring "
+                   "of %d %s\n", boxes, r->stages, stages);
 }
 
 void mp_ring_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *out) {
@@ -271,9 +290,7 @@ void mp_ring_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *o
         buf_puts(out, " instructions of a warp for a slice, while products of others are under "
                  "way\n");
     }
-    buf_printf(out, "  one warp more copies boxes by tensor maps, %d to a k-step, into a ring of "
-               "%d stage%s\n", (int)(c->of[0].requests + c->of[1].requests), r->stages,
-               r->stages > 1 ? "s" : "");
+    tell_copies(r, c, out);
     if (rprog_persistent(r))
         buf_printf(out, "  %lld blocks stay for all tiles; stages of the next tile fill while "
                    "outputs of this one are stored%s\n", (long long)rprog_launched(m->p, m->dev, r),

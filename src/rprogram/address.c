@@ -182,7 +182,8 @@ bool rprog_may_table(const Problem *p, const RProg *r, int side) {
     enum { FEW = 3 };         /* chunks: of fewer, a table saves little */
     const ROperand *op = &p->op[side];
     RAddress x;
-    bool chunks = rprog_load_facts(r->load[side].kind).chunks && !r->load[side].region;
+    const RLoad *l = &r->load[side];
+    bool chunks = rprog_load_facts(l->kind).chunks && !l->region && !l->team;
     if (!op->affine || !chunks || !p->te || rprog_chunks(r, side).thread < FEW ||
         (p->con.axis[AX_K].n_digit <= 1 && !op->guarded))
         return false;

@@ -2,15 +2,20 @@
 #include "rprogram/internal.h"
 #include "te/tree/arith.h"
 
+int rprog_loaders(const RProg *r, int side) {
+    return r->load[side].team > 0 ? r->load[side].team * WARP : r->threads;
+}
+
 RChunks rprog_chunks(const RProg *r, int side) {
     const RLoad *l = &r->load[side];
+    int threads = rprog_loaders(r, side);
     int64_t elements = (int64_t)r->block.extent[own_axis(side)] * r->block.extent[AX_K];
     RChunks x = {.line = r->block.extent[l->along] / l->vec, .all = elements / l->vec,
-                 .thread = ceil_div(elements, (int64_t)l->vec * r->threads)};
-    int64_t period = x.thread > 1 ? x.line / gcd64(x.line, r->threads) : x.line > 0;
+                 .thread = ceil_div(elements, (int64_t)l->vec * threads)};
+    int64_t period = x.thread > 1 ? x.line / gcd64(x.line, threads) : x.line > 0;
     x.period = period < x.thread ? period : x.thread;
     if (x.line == 0 || x.period == x.thread) return x;
-    *(l->along == AX_K ? &x.step_mn : &x.step_k) = x.period * r->threads / x.line;
+    *(l->along == AX_K ? &x.step_mn : &x.step_k) = x.period * threads / x.line;
     return x;
 }
 
@@ -24,7 +29,7 @@ int rprog_steps_ahead(const Problem *p, const RProg *r) {
 /* Copies hold no registers, and a matrix unit's products leave slots to issue them.  */
 bool rprog_spread(const Device *dev, const RProg *r, int side) {
     const RLoad *l = &r->load[side];
-    return rprog_matrix(dev, r) && rprog_copies_chunks(l) && !l->region;
+    return rprog_matrix(dev, r) && rprog_copies_chunks(l) && !l->region && !l->team;
 }
 
 bool rprog_evaluates_direct(const Problem *p, const RProg *r, int side) {

@@ -120,7 +120,8 @@ static void accumulators(RoomWalk *w, const BlockBytes *b) {
     layout_barriers(w, ring, slots, b->warps, rprog_persistent(w->r) ? emptied : 0);
     if (!w->out) return;
     Ring *x = w->out->ring;
-    x[0].fill.warps = 1;
+    int team = w->r->load[0].team | w->r->load[1].team;
+    x[0].fill = team ? (RingWarps){b->warps + 2, team} : (RingWarps){b->warps, 1};
     x[0].use = x[ring].fill = (RingWarps){b->warps + 1, 1};
     if (b->of[0].scales > 0) {
         x[0].scales = (RingWarps){b->warps + 2, 1};

@@ -30,6 +30,8 @@ bool rprog_static_axis(const Problem *p, int axis);
 bool rprog_spread(const Device *dev, const RProg *r, int side);
 /* Are elements evaluated right into shared memory, being too many to wait in registers?  */
 bool rprog_evaluates_direct(const Problem *p, const RProg *r, int side);
+/* Threads that copy an operand's chunks; how these are dealt out.  */
+int rprog_loaders(const RProg *r, int side);
 RChunks rprog_chunks(const RProg *r, int side);
 void rprog_address(const Problem *p, const RProg *r, int side, RAddress *out);
 RTable rprog_table(const RProg *r, int side);

@@ -23,9 +23,9 @@ DoneBy loads_filled_by(const RLoad *l) {
 /* Bytes from row to row: rows lie along the inner axis, or are those of boxes.  */
 static int64_t row_bytes(const Device *dev, const Load *x) {
     const RLoad *l = &x->r->load[x->side];
-    bool by_k = l->layout.inner == AX_K;
+    bool by_k = l->layout.inner == AX_K, boxes = l->team || !rprog_load_facts(l->kind).chunks;
     int64_t extent = x->r->block.extent[by_k ? AX_K : own_axis(x->side)];
-    if (!rprog_load_facts(l->kind).chunks) return BOX_SPAN;
+    if (boxes) return BOX_SPAN;
     return (extent + l->layout.pad) * rprog_elem(x->p, dev, x->r, x->side);
 }
 
@@ -64,6 +64,19 @@ static bool is_own(const Loads *x, int ring) {
     return own;
 }
 
+/* Arrivals that say a slot is full: of each block of a pair, whose copies bring its parts of boxes,
+ * and of all threads that copy chunks to it.  */
+static int filled(const Loads *x, int ring, int pair) {
+    int boxes = 0, threads = 0;
+    for (const Load *l = x->load; l < x->load + x->n; l++) {
+        const RLoad *load = &l->r->load[l->side];
+        if (l->ring != ring) continue;
+        if (load->team) threads = load->team * WARP;
+        else boxes = pair;
+    }
+    return boxes + threads;
+}
+
 void loads_barriers(RoomWalk *w, const Loads *x, int warps) {
     bool tensor = rprog_tensor(w->dev, w->r);
     int users = tensor ? 1 : warps / rprog_in_turn(w->r);     /* one thread issues all */
@@ -73,6 +86,6 @@ void loads_barriers(RoomWalk *w, const Loads *x, int warps) {
         const Ring *ring = &x->ring[i];
         int emptied = is_own(x, i) ? users : arrivals;
         layout_barriers(w, i, ring->slots, warps, ring_counts(ring) ? emptied : 0);
-        if (w->out) w->out->ring[i].arrivals[RING_FULL] = pair;       /* each copies its parts */
+        if (w->out) w->out->ring[i].arrivals[RING_FULL] = filled(x, i, pair);
     }
 }

@@ -60,6 +60,8 @@ int64_t matrix_load_registers(const Problem *p, const Device *dev, const RProg *
 bool warpgroup_usable(const ComputeUnit *u);
 /* Can the operand be copied by boxes as the unit takes it from shared memory?  */
 bool warpgroup_copies(const Problem *p, const ComputeUnit *u, int side);
+/* Can threads, if not boxes: chunk by chunk, 16 bytes each, by places of their own?  */
+bool warpgroup_gathers(const Problem *p, const ComputeUnit *u, int side);
 bool warpgroup_fits(const Problem *p, const ComputeUnit *u);
 /* Does a unit that fits take an operand from registers, of which that is made?  */
 bool warpgroup_converts(const Problem *p, const ComputeUnit *u);

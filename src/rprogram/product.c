@@ -10,6 +10,7 @@ static void chunk_facts(const Contract *c, Side *s) {
     s->line = (int)x.line;
     s->chunks = (int)x.all;
     s->per_thread = (int)x.thread;
+    s->loaders = rprog_loaders(c->r, s->side);
     s->period = (int)x.period;
     s->step_mn = (int)x.step_mn;
     s->step_k = (int)x.step_k;
@@ -108,8 +109,11 @@ static void ring_facts(const Contract *c, const Device *dev, Side *s) {
         (s->l->raw ? raw_facts : boxes_facts)(c, dev, s);
         return;
     }
-    rprog_box(c->p, s->side, &s->box);
-    s->span = s->box.span;
+    s->span = BOX_SPAN;
+    if (!s->l->team) {
+        rprog_box(c->p, s->side, &s->box);
+        s->span = s->box.span;
+    }
     s->atom = RTILE_ACCESS << s->l->layout.base;
     s->boxes = (int)(s->inner_k ? ceil_div(k, s->span / s->elem) : ceil_div(own, each));
     if (!s->inner_k) s->boxes /= s->parts;
@@ -185,10 +189,8 @@ static void side_facts(Contract *c, const Device *dev, int side) {
     s->stays = s->ring < 0 || ring_stays(&c->layout->ring[s->ring]);
     c->scaled |= rprog_scales(c->p, dev, c->r, side, &s->scales);
     s->row = (int)(s->room->row / s->elem);
-    if (!rprog_load_facts(s->l->kind).chunks) {
-        ring_facts(c, dev, s);
-        return;
-    }
+    if (c->ring) ring_facts(c, dev, s);
+    if (!rprog_load_facts(s->l->kind).chunks) return;
     if (s->l->region) region_facts(c, dev, s);
     else chunk_facts(c, s);
     s->spread = rprog_spread(dev, c->r, side);
@@ -196,7 +198,7 @@ static void side_facts(Contract *c, const Device *dev, int side) {
     s->direct = !s->l->region && rprog_evaluates_direct(c->p, c->r, side);
     if (s->copies) address_facts(c, s);
     if (s->table) table_facts(c, s);
-    fragment_facts(c, dev, s);
+    if (!c->ring) fragment_facts(c, dev, s);
 }
 
 static void step_facts(Contract *c) {

@@ -46,7 +46,7 @@ typedef struct {
     FusedAxis own_axis, k_axis;           /* with the digits that this operand tells apart */
     bool wide;                /* its offsets need 64 bits */
     int line;                 /* chunks side by side along the direction of the accesses */
-    int chunks, per_thread;
+    int chunks, per_thread, loaders;      /* loaders: threads that copy them */
     int period;               /* chunk i lies at that of i % period + i / period * (step_mn, ... */
     int step_mn, step_k;      /* ... step_k) */
     bool pointer;             /* all chunks lie at constant distances from one pointer */
@@ -133,5 +133,7 @@ typedef struct Contract {
     const Layout *layout;
 } Contract;
 
+/* Is an operand of a ring brought by boxes of a tensor map, not made or copied by threads?  */
+static inline bool side_boxes(const Side *s) { return !s->made && !s->l->team; }
 static inline const Ring *contract_turns(const Contract *c) { return &c->layout->ring[c->turns]; }
 #endif

@@ -122,11 +122,12 @@ static Status read_source(Reader *r, RLoad *l) {
     return s ? s : read_layout(r, &l->layout, NULL);
 }
 
-/* KIND MOVER vec N region, or KIND MOVER vec N [bytes|raw] along AXIS inner AXIS, then the layout
- * and [table]  */
+/* KIND MOVER vec N region, or KIND MOVER vec N [bytes|raw|team WARPS] along AXIS inner AXIS, then
+ * the layout and [table]  */
 static Status read_load(Reader *r, int side, RLoad *l) {
     static const char *const vec[] = {"vec"};
-    static const char *const forms[] = {"along", "region", "bytes", "raw"};
+    enum { ALONG, REGION, BYTES, RAW, TEAM, FORMS, WARPS = 4 };       /* that fill a ring */
+    static const char *const forms[FORMS] = {"along", "region", "bytes", "raw", "team"};
     static const char *const inner[] = {"inner"};
     int which;
     int64_t v;
@@ -136,11 +137,13 @@ static Status read_load(Reader *r, int side, RLoad *l) {
     if ((s = read_mover(r, &l->mover)) || (s = reader_name(r, vec, 1, &which))) return s;
     if ((s = reader_int(r, 1, RTILE_ACCESS, &v))) return s;
     l->vec = (uint8_t)v;
-    if ((s = reader_name(r, forms, 4, &which))) return s;
-    l->region = which == 1;
-    l->bytes = which == 2;
-    l->raw = which == 3;
-    if ((l->bytes || l->raw) && (s = reader_name(r, forms, 1, &which))) return s;
+    if ((s = reader_name(r, forms, FORMS, &which))) return s;
+    l->region = which == REGION;
+    l->bytes = which == BYTES;
+    l->raw = which == RAW;
+    if (which == TEAM && (s = reader_int(r, 1, WARPS, &v))) return s;
+    l->team = which == TEAM ? (uint8_t)v : 0;
+    if ((l->bytes || l->raw || l->team) && (s = reader_name(r, forms, 1, &which))) return s;
     if (l->region) {
         l->along = l->layout.inner = (uint8_t)own_axis(side);
         return ST_OK;

@@ -95,6 +95,7 @@ const char *rprog_ring_refusal(Arena *a, const Problem *p, const Device *dev) {
         if (warpgroup_fits(p, u)) return NULL;
         for (int side = 0; side < p->n_operand && !why; side++) {
             if (p->op[side].made || warpgroup_copies(p, u, side)) continue;
+            if (warpgroup_gathers(p, u, side)) continue;
             if (rprog_raw(p, side, BOX_SPAN / bytes, &x)) made++;
             else why = box_refusal(a, p, u, side);
         }

@@ -153,6 +153,13 @@
  *   into the next pixel of a window, of as many pixels as the tile has rows.  Boxes of a step, each
  *   in the swizzle of its width, lie one behind the other; of one behind the end of K nothing but
  *   zeros comes.  The batch may have channels of its own, a group of them.
+ * - A load with `team` (LOAD_ASYNC of 16 bytes): what is no box of memory, such as rows that data
+ *   choose.  Threads of so many of the warps that fill the ring copy chunks to where boxes would
+ *   bring them; chunk id = thread of these + i * their number.  Each thread's copies arrive at the
+ *   full barrier when they are there, and who computes comes by a fence behind its wait, since
+ *   threads have written what the unit reads by itself.  One of them issues boxes of the other
+ *   operand.  Where sums lie in Tensor Memory two warps copy; blocks of a pair have no such loads,
+ *   nor have operands that a cluster shares.
  * - A load with `raw` (LOAD_TILE, of U, inner == AX_K): the unit takes the operand from registers.
  *   Boxes of at most 128 bytes of k, in the swizzle of their width, lie one behind the other and
  *   hold what the operand's expression reads of one tensor as it is in memory (rprog_raw), also
@@ -309,6 +316,7 @@ typedef struct {
     bool region;              /* `contract`: all that the block reads, before the first step */
     bool bytes;               /* matrix units of 16-bit elements: bytes until fragments are read */
     bool raw;                 /* units of warpgroups: as in memory until registers are made of it */
+    uint8_t team;             /* units of warpgroups: warps that copy its chunks; else 0: all do */
     bool table;               /* `contract`: positions are decoded into tables in shared memory */
     RLayout layout;
 } RLoad;

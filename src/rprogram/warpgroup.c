@@ -4,6 +4,9 @@
 #include "rprogram/skeleton.h"
 #include <string.h>
 
+/* Registers move from threads to others in steps of eight.  */
+static int64_t in_eights(int64_t n) { return (n + 7) / 8 * 8; }
+
 /* Registers of a step's products, what is read for them, and what else the expression reads of each
  * row.  */
 static int64_t raw_registers(const Problem *p, const Device *dev, const RProg *r, int side) {
@@ -47,19 +50,28 @@ int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r)
         sums += p->n_stored * fragment_slots(&f, FRAG_ROW);
     if (r->via == VIA_SHARED) sums += (tiles - 1) * PLACES;
     if (r->stats) sums += rprog_stats_registers(p, dev, r);
-    return (OTHERS + sums + 7) / 8 * 8;
+    return in_eights(OTHERS + sums);
 }
 
 /* Those that copy need few, a thread of them that issues products some more, and again for segments
  * of a tail, for the turns of a chain's next tile, or for scales: words of two steps, and where
- * those of a row are.  They leave the rest to those that compute.  */
+ * those of a row are; where they copy chunk by chunk, for the places of these.  They leave the rest
+ * to those that compute.  */
 enum { TAKEN_MOST = 240 };
+static int chunks_need(const RProg *r) {
+    enum { STEP = 8, CHUNK = 3 };         /* an offset, and two subscripts that are tested */
+    int64_t need = 0;
+    for (int side = 0; side < CONTRACTION_OPERANDS; side++)
+        if (r->load[side].team > 0) need += STEP + CHUNK * rprog_chunks(r, side).thread;
+    return (int)in_eights(need);
+}
 static int copying_need(const Device *dev, const RProg *r) {
     /* Of compiled kernels.  */
     enum { COPYING = 24, ISSUING = 40, SEGMENTS = 24, TURNS = 32, STEPS = 2, PLACE = 2 };
-    if (!rprog_tensor(dev, r)) return COPYING;
+    int chunks = chunks_need(r);
+    if (!rprog_tensor(dev, r)) return COPYING + chunks;
     int words = rprog_tensor_scales(dev, r, 0) + rprog_tensor_scales(dev, r, 1);
-    int need = r->tail > 0 ? ISSUING + SEGMENTS : ISSUING;
+    int need = (r->tail > 0 ? ISSUING + SEGMENTS : ISSUING) + chunks;
     if (r->skeleton == SK_CHAIN && rprog_persistent(r)) need += TURNS;
     return need + STEPS * words + PLACE * words / rprog_scale_words(dev, r);
 }
@@ -123,10 +135,28 @@ static bool raw_load(const Problem *p, const Device *dev, const RProg *r, int si
     return true;
 }
 
+/* Chunks that threads copy to where boxes would bring them: those that fill the ring, of whom one
+ * issues boxes of the other operand.  Where products have a thread that issues them, and scales one
+ * that brings them, the others.  */
+static bool team_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out) {
+    enum { ALL = 4, OTHERS = 2 };         /* warps */
+    const ComputeUnit *u = &dev->unit[r->unit];
+    const ROperand *op = &p->op[side];
+    int own = own_axis(side), vec = RTILE_ACCESS / te_dtype_bytes(u->a);
+    int inner = u->k_major && op->vec_k >= vec ? AX_K : own;
+    int16_t mover = rprog_mover(dev, LOAD_ASYNC, RTILE_ACCESS);
+    if (!warpgroup_gathers(p, u, side) || mover < 0) return false;
+    *out = (RLoad){.kind = LOAD_ASYNC, .mover = mover, .vec = (uint8_t)vec,
+                   .along = (uint8_t)inner, .team = u->tmem ? OTHERS : ALL,
+                   .layout = box_layout(inner, BOX_SPAN, RTILE_ACCESS)};
+    return true;
+}
+
 bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out) {
     RBox box;
     const ComputeUnit *u = &dev->unit[r->unit];
-    if (!warpgroup_copies(p, u, side)) return raw_load(p, dev, r, side, out);
+    if (!warpgroup_copies(p, u, side))
+        return team_load(p, dev, r, side, out) || raw_load(p, dev, r, side, out);
     rprog_box(p, side, &box);
     LoadKind kind = box.pixels > 0 ? LOAD_PIXELS : LOAD_TILE;
     int atom = box.inner != AX_K && u->mn_atom > 0 ? u->mn_atom : RTILE_ACCESS;
@@ -186,6 +216,7 @@ static const char *check_tile(const Problem *p, const Device *dev, const RProg *
                 l->along == own.along && l->layout.inner == own.layout.inner &&
                 l->layout.bits == own.layout.bits && l->layout.shift == own.layout.shift &&
                 l->layout.base == own.layout.base && !l->layout.pad && l->raw == own.raw &&
+                l->team == own.team &&
                 !l->region && !l->bytes && !l->table;
     if (!same) return "a unit of warpgroups reads boxes as the operand lies in memory";
     int inner = r->block.extent[own.along], elem = rprog_elem(p, dev, r, side);
@@ -195,7 +226,7 @@ static const char *check_tile(const Problem *p, const Device *dev, const RProg *
         return "boxes are 128 bytes wide";
     }
     int rows = r->block.extent[own.along == AX_K ? own_axis(side) : AX_K];
-    if (rows > dev->mover[own.mover].box_max) return "a box has too many rows";
+    if (!own.team && rows > dev->mover[own.mover].box_max) return "a box has too many rows";
     return NULL;
 }
 

@@ -11,6 +11,16 @@ bool warpgroup_copies(const Problem *p, const ComputeUnit *u, int side) {
     return box.inner == AX_K ? u->k_major : u->mn_major;
 }
 
+bool warpgroup_gathers(const Problem *p, const ComputeUnit *u, int side) {
+    const ROperand *op = &p->op[side];
+    bool moves = !op->made && (op->affine || op->gathered);
+    if (!moves || rprog_storage(p, &p->con.operand[side]) != u->a)
+        return false;
+    if (u->blocks > 1 || u->scale_k > 0) return false;    /* no warps are left, or for one block */
+    return (u->k_major && op->vec_k * op->bytes >= RTILE_ACCESS) ||
+           (u->mn_major && u->mn_atom == 0 && op->vec_mn * op->bytes >= RTILE_ACCESS);
+}
+
 bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
     enum { WORD = 4 };
     int raw = 0, bytes = te_dtype_bytes(u->a);
@@ -18,7 +28,7 @@ bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
     if (u->scale_k > 0 && !rtile_scaled(p)) return false; /* ones would be copied for nothing */
     for (int side = 0; side < p->n_operand; side++) {
         RRaw x;
-        if (warpgroup_copies(p, u, side)) continue;
+        if (warpgroup_copies(p, u, side) || warpgroup_gathers(p, u, side)) continue;
         if (!u->k_major || !u->a_reg || !rprog_raw(p, side, BOX_SPAN / bytes, &x)) return false;
         if (WORD / bytes % x.pack) return false;      /* a register has all that share an element */
         raw++;
@@ -33,7 +43,7 @@ bool warpgroup_converts(const Problem *p, const ComputeUnit *u) {
 
 bool warpgroup_shares(const RProg *r, int side) {
     const RLoad *l = &r->load[side];
-    if (l->region) return false;
+    if (l->region || l->team > 0) return false;   /* threads write to their own block */
     int own = r->block.extent[own_axis(side)], parts = rprog_cluster(r);
     int whole = l->along == AX_K ? BOX_LINES : BOX_SPAN * l->vec / RTILE_ACCESS;
     return own % parts == 0 && own / parts % whole == 0;

@@ -107,6 +107,14 @@ static const struct {
      " b tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
      " store 2 boxes\n raster row persistent\n split 1 tail 28 blocks 112\n"
      " blocks_per_sm 1\n", true},
+    {"ring_gathered", "h200",
+     "param M = 1160, N = 2048, K = 256; op f(A: f16[M,K], row: i32[M], B: f16[N,K]) ->"
+     " C: f16[M,N] { C[m,n] = sum[k]((A[row[m],k] else 0) * B[n,k]); }",
+     "kernel 0\n skeleton contract\n unit wgmma.f16.f32\n block 1 128 128 64\n"
+     " warp 1 64 128 64\n thread 1 64 128 16\n vec 1 2\n unroll 64\n stages 3\n"
+     " a async cp.async.16 vec 8 team 4 along k inner k swizzle 3 0 0\n"
+     " b tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
+     " store 2 boxes\n raster row persistent\n split 1\n blocks_per_sm 1\n", false},
     {"scales_tensor", "b200",
      "param M = 256, N = 128, K = 1024; op f(A: f8e4m3[M,K], SA: f8ue8m0[M,K/32], B: f8e4m3[N,K],"
      " SB: f8ue8m0[N,K/32]) -> C: f32[M,N] { C[m,n] += (A[m,k] * SA[m,k/32]) *"

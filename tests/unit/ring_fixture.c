@@ -138,13 +138,26 @@ static bool choose_raw(const KernelCase *c, RProg *r, int side) {
     return true;
 }
 
+/* What no box has threads copy, two warps of them where another issues products.  */
+static void choose_team(const KernelCase *c, RProg *r, int side, int inner) {
+    const ROperand *op = &c->plan.problem[0].op[side];
+    r->load[side] = (RLoad){.kind = LOAD_ASYNC, .mover = named_mover(c->dev, "cp.async.16"),
+                            .vec = (uint8_t)(16 / op->bytes), .along = (uint8_t)inner,
+                            .team = c->dev->unit[r->unit].tmem ? 2 : 4,
+                            .layout = layout_of(inner, 128)};
+}
+
 static void choose_load(const KernelCase *c, RProg *r, int side) {
     const ROperand *op = &c->plan.problem[0].op[side];
     if (choose_raw(c, r, side)) return;
     int own = side ? AX_N : AX_M, inner = op->vec_k * op->bytes >= 16 ? AX_K : own;
     bool words = inner != AX_K && op->bytes == 4;
     RBox box;
-    bool pixels = rprog_box(&c->plan.problem[0], side, &box) && box.pixels > 0;
+    bool boxes = rprog_box(&c->plan.problem[0], side, &box), pixels = boxes && box.pixels > 0;
+    if (!boxes) {
+        choose_team(c, r, side, inner);
+        return;
+    }
     r->load[side] = (RLoad){.kind = pixels ? LOAD_PIXELS : LOAD_TILE,
                             .mover = named_mover(c->dev, pixels ? "tma.im2col" : "tma.tile"),
                             .vec = (uint8_t)(16 / op->bytes), .along = (uint8_t)inner,

@@ -95,6 +95,14 @@ static const char *const special[][2] = {
      " u[b,i] = sum[j](max(t[b,i,j] - m[b,i], -4)); S[b,i,j] = t[b,i,j] - m[b,i] + u[b,i]; }"},
     {"output of f64", "op f(A: f16[48,112], B: f16[80,112]) -> C: f64[48,80] {"
      " C[m,n] += A[m,k] * B[n,k]; }"},
+    {"rows by a table", "op f(A: f16[300,144], row: i32[136], B: f16[144,80]) ->"
+     " C: f32[136,80] { C[m,n] = sum[k]((A[row[m],k] else 0) * B[k,n]); }"},
+    {"rows of both by tables", "op f(A: f16[90,336], row: i32[200], B: f16[70,336], col: i32[96])"
+     " -> C: f32[200,96] { C[m,n] = sum[k]((A[row[m],k] else 0) * (B[col[n],k] else 0)); }"},
+    {"k by a table", "op f(A: f16[136,208], B: f16[90,144], row: i32[208]) -> C: f32[136,144] {"
+     " C[m,n] = sum[k](A[m,k] * (B[row[k],n] else 0)); }"},
+    {"conv of wide strides", "op f(X: f16[2,70,66,24], W: f16[40,3,3,24]) -> Y: f16[2,8,7,40] {"
+     " Y[n,p,q,f] += (X[n,9*p+r-1,10*q+s-1,c] else 0) * W[f,r,s,c]; }"},
     {"own product", "op f(A: f16[72,64]) -> C: f32[72,72] { C[m,n] += A[m,k] * A[n,k]; }"},
 };
 enum { SPECIALS = sizeof special / sizeof *special };
@@ -297,10 +305,11 @@ static void test_kernels(void **state) {
  * segments of tiles, of columns of few channels, the last of which lie beyond the end,
  * with registers that are made of nibbles, with an odd number of boxes to a tile; with results in
  * Tensor Memory, of blocks that stay, of such that share copies, of pairs that multiply together,
- * of bytes, the second operand turned, and with scales of blocks, of one block and of pairs.  */
+ * of bytes, the second operand turned, and with scales of blocks, of one block and of pairs; with
+ * rows that threads copy, with results in registers and in Tensor Memory.  */
 enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, SEGMENTS, NARROW, NIBBLES, ODD, TENSOR,
        TENSOR_STAYS, TENSOR_SHARES, TENSOR_PAIRS, TENSOR_BYTES, TENSOR_SCALES, TENSOR_SCALED_PAIRS,
-       CHANGED };
+       TEAM, TENSOR_TEAM, CHANGED };
 static const RingFamily changed[] = {
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
@@ -318,6 +327,8 @@ static const RingFamily changed[] = {
     {"mutant", 1, 128, {1, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 64, {1, 2}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
+    {"mutant", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
+    {"mutant", 1, 64, {1, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
 };
 
 /* A piece of the text of a kernel, and what takes its place (text_pattern.h).  */
@@ -477,6 +488,15 @@ static const struct {
     {TENSOR_SCALED_PAIRS,
      "if (~1 == 0) {\n                    rl_barrier_arrive_at(~2 + ~3 + ~4 * 8, 0);",
      "if (~1 == 0) {\n rl_barrier_arrive_at(~2 + ~3 + ~4 * 8, 1);"},
+    {TEAM, "* 8, ~1);\n            rl_fence_proxy();", "* 8, ~1);"},
+    {TEAM, "rl_cp_async_arrive(", "rl_barrier_arrive("},
+    {TEAM, ", 129);", ", 128);"},
+    {TEAM, "rl_barrier_wait(~1 + ~2 + (~3 + ~4) * 8, ~5 ^ 1);", ""},
+    {TEAM, "(~1 - 256) / 8u", "~1 / 8u"},
+    {TEAM, ">> 0 & 7) << 3", ">> 0 & 3) << 3"},
+    {TENSOR_TEAM, "* 8, ~1);\n                    rl_fence_proxy();", "* 8, ~1);"},
+    {TENSOR_TEAM, "rl_cp_async_arrive(", "rl_barrier_arrive("},
+    {TENSOR_TEAM, ", 65);", ", 64);"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
 
@@ -512,6 +532,10 @@ static const char *const changed_op[] = {
     " C: f32[256,128] { C[m,n] += (A[m,k] * SA[m,k/32]) * (B[n,k] * SB[n,k/32]); }",
     "op f(A: f8e4m3[256,512], SA: f8ue8m0[256,16], B: f8e4m3[128,512], SB: f8ue8m0[128,16]) ->"
     " C: f32[256,128] { C[m,n] += (A[m,k] * SA[m,k/32]) * (B[n,k] * SB[n,k/32]); }",
+    "op f(A: bf16[90,512], row: i32[120], B: bf16[64,512]) -> C: bf16[120,64] {"
+    " C[m,n] = sum[k]((A[row[m],k] else 0) * B[n,k]); }",
+    "op f(A: bf16[90,512], row: i32[120], B: bf16[64,512]) -> C: bf16[120,64] {"
+    " C[m,n] = sum[k]((A[row[m],k] else 0) * B[n,k]); }",
 };
 
 /* The unit of the kernel that is changed.  */
@@ -519,7 +543,8 @@ static const char *changed_unit(int of) {
     static const char *const bytes[] = {"tcgen05.i8.i32", "tcgen05.mxf8f6f4.f8e4m3.f32",
                                         "tcgen05.mxf8f6f4.f8e4m3.f32.pair"};
     if (of == TENSOR_PAIRS) return "tcgen05.bf16.f32.pair";
-    return of < TENSOR ? "wgmma.bf16.f32" : of < TENSOR_BYTES ? "tcgen05.bf16.f32"
+    if (of == TENSOR_TEAM) return "tcgen05.bf16.f32";
+    return of < TENSOR || of == TEAM ? "wgmma.bf16.f32" : of < TENSOR_BYTES ? "tcgen05.bf16.f32"
                                                               : bytes[of - TENSOR_BYTES];
 }
 

@@ -84,7 +84,7 @@ void ring_maps(Arena *a, const Lowered *l, KernelLaunch *out) {
         const Contract *c = &x->product[i];
         for (int side = 0; side < c->n_side; side++) {
             const Side *s = &c->side[side];
-            if (!s->made) map[ring_map_number(x, s)] = ring_operand_map(a, c, s);
+            if (side_boxes(s)) map[ring_map_number(x, s)] = ring_operand_map(a, c, s);
         }
     }
     if (last->r->via == VIA_BOXES) store_map(a, last, &map[n++]);

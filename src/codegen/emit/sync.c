@@ -37,6 +37,8 @@ static Ir made(const Kernel *k, const Sync *s) {
 static IrSyncOf barrier_of(const Kernel *k, const Sync *s) {
     if (s->op == SYNC_INIT) return (IrSyncOf){.number = s->count, .arg = {made(k, s)}};
     if (s->op == SYNC_WAIT) return (IrSyncOf){.arg = {slot(k, s), parity(k, s)}};
+    if (s->op == SYNC_COMMIT && s->after == DONE_COPIES)
+        return (IrSyncOf){.arg = {slot(k, s)}, .copies = true};
     if (s->op == SYNC_COMMIT)             /* a mask of blocks */
         return (IrSyncOf){.number = s->blocks ? (1 << s->blocks) - 1 : 0, .arg = {slot(k, s)},
                           .pair = s->pair > 0};

@@ -197,6 +197,7 @@ typedef struct {
     int ring;                 /* ... of this one, ... */
     int count;                /* groups that may be under way; NAMED: threads; INIT: arrivals */
     SyncBy by;
+    DoneBy after;             /* BARRIER, COMMIT: when what the thread has begun so is done */
     int lag;                  /* ... so many slots before that (none: nothing) */
     int64_t bytes;            /* BARRIER, ARRIVE: that copies will bring */
     int blocks;               /* BARRIER, ARRIVE: of the cluster, at each; 0: this one */
@@ -299,6 +300,7 @@ const char *form_when_text(When when);
  * two warps of each role, which know of each other what syncs told them.  Refused are
  * - reads of shared memory that no sync has ordered behind what wrote it, or of other steps' data,
  * - writes to what may still be read or written,
+ * - reads by units that see what threads have written only behind a fence, without one,
  * - syncs of threads that do not all come there, or that wait for ever,
  * - barriers in shared memory that get more or fewer arrivals or bytes than they wait for,
  * - copies that nothing has waited for when the kernel ends,

@@ -21,10 +21,10 @@ void run_wrong(Run *r, const Node *n, const char *fmt, ...) {
 
 /* ---- clocks ---- */
 
-int *run_clocks(const Run *r) { return ARENA_ARRAY(r->arena, int, r->clocks); }
+int *run_clocks(const Run *r) { return ARENA_ARRAY(r->arena, int, 2 * r->clocks); }
 
 void run_join(const Run *r, int *to, const int *from) {
-    for (int i = 0; i < r->clocks; i++) {
+    for (int i = 0; i < 2 * r->clocks; i++) {
         if (from[i] > to[i]) to[i] = from[i];
     }
 }
@@ -38,7 +38,17 @@ bool run_knows(const Run *r, int agent, const int *clock) {
 
 void run_tick(Run *r, int agent) { r->agent[agent].clock[run_clock(r, agent)]++; }
 
+void run_fence(Run *r, int agent) {
+    int *knows = r->agent[agent].clock;
+    for (int i = 0; i < r->clocks; i++)
+        if (knows[i] > knows[r->clocks + i]) knows[r->clocks + i] = knows[i];
+    run_tick(r, agent);
+}
+
 /* ---- accesses ---- */
+
+/* Does it count on a barrier?  Boxes do, which are of all, and no thread has written.  */
+static bool is_box(const Run *r, int clock) { return clock % (1 + r->queues) > FORM_QUEUES; }
 
 static Cell *find_cell(const Run *r, const Use *u, int slot, int strand) {
     const Room *x = u->room;
@@ -60,9 +70,18 @@ static bool is_ordered(const Run *r, const int *clock, const int *by, int agent,
     for (int i = 0; i < r->clocks; i++) {
         bool before = clock[i] <= knows[i] || by[i] == r->serial;
         bool own = i == run_clock(r, agent) || i == in_order;
-        bool boxes = i % (1 + r->queues) > FORM_QUEUES;
-        bool met = boxes || may_meet(share, agent, i / (1 + r->queues));   /* boxes are of all */
+        bool met = is_box(r, i) || may_meet(share, agent, i / (1 + r->queues));
         if (!before && !own && met) return false;
+    }
+    return true;
+}
+
+/* Has all that threads have written there passed a fence that the agent comes behind?  */
+static bool is_fenced(const Run *r, const Cell *c, int agent, Share share) {
+    const int *passed = r->agent[agent].clock + r->clocks;
+    for (int i = 0; i < r->clocks; i++) {
+        bool met = !is_box(r, i) && may_meet(share, agent, i / (1 + r->queues));
+        if (met && c->write[i] > passed[i]) return false;
     }
     return true;
 }
@@ -112,6 +131,9 @@ static void access(Run *r, int agent, const Event *e, int i) {
     bool in_order = rprog_room_space(u->room->kind) == SPACE_TENSOR;
     const char *what = meets(r, c, agent, u->share, u->writes, in_order ? own : -1);
     if (!what) what = meets_others(r, u->room, agent, u->writes);
+    bool alone = u->late && !u->writes && rprog_room_space(u->room->kind) == SPACE_SHARED;
+    if (!what && alone && !is_fenced(r, c, agent, u->share))
+        what = "is read without a fence behind writes";
     if (what) {
         run_wrong(r, e->node, "%s %d %s", rprog_room_name(u->room->kind), u->room->of, what);
         return;

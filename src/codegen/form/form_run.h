@@ -101,7 +101,8 @@ typedef struct {
     Barrier **barrier;        /* of each ring: full and empty ones of its slots */
     int *slots;               /* of rings with barriers before each one */
     int queues, clocks;       /* of an agent: its groups, and what counts on full barriers, of each
-                               * slot for itself; in all */
+                               * slot for itself; in all.  A clock has as many once more: of these
+                               * what has passed a fence, behind which units see it by themselves */
     const char *wrong;
 } Run;
 
@@ -126,8 +127,10 @@ static inline int run_queue_clock(const Run *r, int agent, int queue) {
 int *run_clocks(const Run *r);            /* new ones, of all */
 void run_join(const Run *r, int *to, const int *from);
 bool run_knows(const Run *r, int agent, const int *clock);
-/* What a thread does from now on is later than what others have learnt of it.  */
+/* What a thread does from now on is later than what others have learnt of it.  A fence for units
+ * that read shared memory by themselves: all that the thread knows passes it.  */
 void run_tick(Run *r, int agent);
+void run_fence(Run *r, int agent);
 Barrier *run_barrier(const Run *r, int ring, int id, int slot);
 /* Ends the phase if all has come that it waits for.  */
 void run_complete(const Run *r, Barrier *b);

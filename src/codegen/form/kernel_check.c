@@ -119,10 +119,12 @@ static bool sync_phase(Run *r, int strand, const Event *e, const Barrier *b) {
     return true;
 }
 
-/* Who learns of the arrival knows that the products have ended.  */
-static void commit_products(const Run *r, int strand, unsigned mask, Barrier *b) {
+/* Who learns of the arrival knows that the products, or the copies, have ended.  */
+static void commit_late(const Run *r, int strand, const Event *e, Barrier *b) {
+    int queue = (int)e->node->sync.after - 1;
+    unsigned mask = e->mask;
     for (int i = 0; i < RUN_AGENTS; i++) {
-        int agent = strand * RUN_AGENTS + i, queue = DONE_PRODUCTS - 1;
+        int agent = strand * RUN_AGENTS + i;
         int *ends = &b->clock[run_queue_clock(r, agent, queue)];
         int now = r->agent[agent].under_way[queue];
         if ((mask >> i & 1) && now > *ends) *ends = now;
@@ -151,7 +153,7 @@ static bool sync_barrier(Run *r, int strand, const Event *e) {
             run_wrong(r, e->node, "barrier %d has no count of arrivals yet", s->id);
     }
     if (r->wrong) return false;
-    if (s->op == SYNC_COMMIT) commit_products(r, strand, e->mask, b);
+    if (s->op == SYNC_COMMIT) commit_late(r, strand, e, b);
     if (s->op != SYNC_WAIT) {
         unsigned mask = s->by == BY_ONE ? e->mask & 1u : s->by == BY_WARPS ? e->mask & 5u : e->mask;
         meet(r, strand, mask, b->clock, true, false);
@@ -189,6 +191,9 @@ static bool do_sync(Run *r, int strand, const Event *e) {
     case SYNC_NAMED: return sync_named(r, strand, e);
     case SYNC_BARRIER: return sync_barrier(r, strand, e);
     case SYNC_PROXY:
+        for (int i = 0; i < RUN_AGENTS; i++)
+            if (e->mask >> i & 1) run_fence(r, strand * RUN_AGENTS + i);
+        return true;
     case SYNC_TENSOR:
     case SYNC_GRID: return true;
     case SYNC_PRODUCTS:
@@ -222,7 +227,8 @@ static void check_end(Run *r) {
     for (int x = 0; x < r->n * RUN_AGENTS; x++) {
         for (int q = 0; q < r->queues; q++) {
             int own = run_queue_clock(r, x, q), known = r->agent[x].clock[own];
-            for (int y = 0; q >= FORM_QUEUES && y < r->n * RUN_AGENTS; y++) {
+            bool told = q >= FORM_QUEUES || q + 1 == DONE_COPIES;      /* by a barrier */
+            for (int y = 0; told && y < r->n * RUN_AGENTS; y++) {
                 if (r->agent[y].clock[own] > known) known = r->agent[y].clock[own];
             }
             if (r->agent[x].under_way[q] > known)

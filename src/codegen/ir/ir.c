@@ -152,7 +152,7 @@ void ir_sync_of(Cg *c, const IrSyncOf *x) {
     s->scope = x->scope;
     s->sync = x->op;
     s->text = x->note;
-    count(c, s, 2, (const int[]){x->number, x->pair});
+    count(c, s, 3, (const int[]){x->number, x->pair, x->copies});
 }
 
 void ir_copy(Cg *c, const IrCopy *x) {

@@ -311,6 +311,7 @@ typedef struct {
     Ir arg[2];                /* or NULL */
     const char *note;         /* or NULL */
     bool pair;                /* COMMIT: of products of a pair; ARRIVE: at another block's */
+    bool copies;              /* COMMIT: of copies */
 } IrSyncOf;
 void ir_sync_of(Cg *c, const IrSyncOf *x);
 /* A copy to the address `to` in shared memory, by the prelude's function of a mover; zeros where it

@@ -51,19 +51,28 @@ static void add_region(const Make *m) {
     if (m->c->stays) lower_put(m->b, ring);
 }
 
+/* Places of the chunks that a thread copies.  */
+static void add_places(const Make *m) {
+    for (int side = 0; side < m->c->n_side; side++)
+        if (m->c->side[side].l->team > 0) form_add(m->b, NODE_VALUES, VALUES_ADDRESS)->of = side;
+}
+
+/* By one thread, or by a team, one of whose threads issues boxes.  */
 static void add_copies(const Make *m) {
-    form_if(m->b, WHEN_ONE, 0)->from = contract_turns(m->c)->fill.first;
+    bool team = m->c->async;
+    if (!team) form_if(m->b, WHEN_ONE, 0)->from = contract_turns(m->c)->fill.first;
     form_add(m->b, NODE_VALUES, VALUES_MAPS)->to = m->l->waits;
     add_resident(m);
     if (region_ring(m->c) >= 0) lower_slots(m->b, region_ring(m->c), false);
     open_tiles(m);
+    add_places(m);
     open_some(m);
     add_region(m);
     open_steps(m, true);
     lower_fill_turn(m->b, true);
     form_close(m->b);
     close_tiles(m);
-    form_close(m->b);
+    if (!team) form_close(m->b);
 }
 
 /* Warpgroups in turn: the products of a tile follow those of the one before, by the other's

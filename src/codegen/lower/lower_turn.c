@@ -70,11 +70,26 @@ void lower_keep(FormBuilder *b, const Side *s) {
     form_writes(b, n, ROOM_STAGE, s->number)->data = s->direct ? OF_LAST : OF_KEPT;
 }
 
-/* Boxes of the product's operands that go by the ring, to its slot.  */
-static void copy_boxes(FormBuilder *b, const Contract *c, int ring) {
+static bool goes_by(const Side *s, int ring, bool team) {
+    return !s->made && s->ring == ring && (s->l->team > 0) == team;
+}
+
+static bool has_team(const Contract *c, int ring) {
+    return goes_by(&c->side[0], ring, true) || goes_by(&c->side[1], ring, true);
+}
+
+static int64_t box_bytes(const Contract *c, int ring) {
+    int64_t bytes = 0;
+    for (int side = 0; side < c->n_side; side++)
+        if (goes_by(&c->side[side], ring, false)) bytes += c->side[side].room->bytes;
+    return bytes;
+}
+
+/* Operands of the product that go by the ring, to its slot: in boxes, or by chunks of a team.  */
+static void copy_to_slot(FormBuilder *b, const Contract *c, int ring, bool team) {
     for (int side = 0; side < c->n_side; side++) {
         const Side *s = &c->side[side];
-        if (s->made || s->ring != ring) continue;
+        if (!goes_by(s, ring, team)) continue;
         Node *n = copy(b, s);
         n->done = s->room->filled;
         n->ring = ring;
@@ -87,11 +102,22 @@ static void copy_boxes(FormBuilder *b, const Contract *c, int ring) {
 
 void lower_fill(FormBuilder *b, int ring, bool waits) {
     const Contract *c = at_hand(b);
+    int64_t bytes = box_bytes(c, ring);
     if (waits) lower_barrier(b, SYNC_WAIT, ring, RING_EMPTY);
-    Sync *full = lower_barrier(b, SYNC_ARRIVE, ring, RING_FULL);
-    full->bytes = b->layout->ring[ring].bytes;
-    full->pair = lower_pair(c);
-    copy_boxes(b, c, ring);
+    if (c->async) form_if(b, WHEN_ONE, 0)->from = b->layout->ring[ring].fill.first;
+    if (bytes > 0) {
+        Sync *full = lower_barrier(b, SYNC_ARRIVE, ring, RING_FULL);
+        full->bytes = bytes;
+        full->pair = lower_pair(c);
+        copy_to_slot(b, c, ring, false);
+    }
+    if (!c->async) return;
+    form_close(b);
+    if (!has_team(c, ring)) return;
+    copy_to_slot(b, c, ring, true);
+    Sync *full = lower_barrier(b, SYNC_COMMIT, ring, RING_FULL);
+    full->by = BY_THREADS;
+    full->after = DONE_COPIES;
 }
 
 void lower_fill_turn(FormBuilder *b, bool waits) {
@@ -135,9 +161,11 @@ Node *lower_multiply(FormBuilder *b) {
     return n;
 }
 
+/* What threads have copied there the unit, which reads it by itself, sees behind a fence.  */
 void lower_wait_stage(FormBuilder *b) {
     form_add(b, NODE_VALUES, VALUES_STAGE);
     lower_barrier(b, SYNC_WAIT, at_hand(b)->turns, RING_FULL);
+    if (at_hand(b)->async) form_sync(b, SYNC_PROXY, SYNC_BOTH, 0);
 }
 
 Node *lower_free(FormBuilder *b, int ring, int lag) {
@@ -159,6 +187,7 @@ Node *lower_tensor(FormBuilder *b, int part) {
 void lower_commit(FormBuilder *b, int ring, int id, int blocks) {
     Sync *s = lower_barrier(b, SYNC_COMMIT, ring, id);
     s->by = BY_THREADS;
+    s->after = DONE_PRODUCTS;
     s->blocks = blocks;
     s->pair = lower_pair(at_hand(b));
 }

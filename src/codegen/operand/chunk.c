@@ -39,6 +39,16 @@ Ir address_own(const Kernel *k, const Side *s) {
 
 /* ---- shared memory ---- */
 
+/* Rows along the operand's own axis that are wider than a box go on in the next one.  */
+static Ir in_boxes(const Kernel *k, const Side *s, Ir e, Ir *down) {
+    const Cg *cg = k->cg;
+    Ir around = ir_int(cg, s->span / s->elem);
+    if (!s->l->team || s->boxes == 1) return e;
+    Ir box = ir_mul(cg, ir_div(cg, e, around), ir_int(cg, s->box_bytes / s->elem));
+    *down = ir_add(cg, *down, box);
+    return ir_rem(cg, e, around);
+}
+
 /* The lowest bit that a swizzle may flip, of a position in a row.  */
 static int lowest_flipped(const Side *s) {
     int log_elem = s->elem == 1 ? 0 : s->elem == 2 ? 1 : s->elem == 4 ? 2 : 3;
@@ -51,6 +61,7 @@ Ir address_tile(const Kernel *k, const Side *s, Ir mn, Ir kk) {
     mn = fragment_column_at(cg, &s->places, mn);
     Ir r = s->inner_k ? mn : kk, e = s->inner_k ? kk : mn;
     Ir down = ir_mul(cg, r, operand_at(k, s)->row);
+    e = in_boxes(k, s, e, &down);
     if (l->bits == 0) return ir_add(cg, down, e);
     Ir bits = ir_binary(cg, IR_AND, ir_binary(cg, IR_SHR, r, ir_int(cg, l->shift)),
                         ir_int(cg, (1 << l->bits) - 1));
@@ -115,13 +126,18 @@ void chunk_close_period(Kernel *k, int n) {
     if (n > 1) ir_close(k->cg);
 }
 
-/* The thread's chunk i, or its only one.  */
-static Ir chunk_number(const Kernel *k, const Side *s) {
+/* The thread's chunk i: of a ring's team by its number there.  */
+static Ir chunk_at(const Kernel *k, const Side *s, bool first) {
     const Cg *cg = k->cg;
-    Ir tid = k->var.tid;
-    if (s->period == 1) return tid;
-    return ir_add(cg, tid, ir_mul(cg, k->var.i, k->var.threads));
+    Ir tid = k->var.tid, threads = k->var.threads;
+    if (s->l->team > 0) {
+        tid = ir_sub(cg, tid, ir_int(cg, contract_turns(k->c)->fill.first * WARP));
+        threads = ir_int(cg, s->loaders);
+    }
+    return first ? tid : ir_add(cg, tid, ir_mul(cg, k->var.i, threads));
 }
+
+static Ir chunk_number(const Kernel *k, const Side *s) { return chunk_at(k, s, s->period == 1); }
 
 void chunk_split(const Kernel *k, const Side *s, Ir number, Ir *mn, Ir *kk) {
     const Cg *cg = k->cg;
@@ -166,8 +182,6 @@ void chunk_places(Kernel *k, const Side *s) {
 
 Ir address_live(const Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
-    if (s->chunks % k->c->r->threads == 0) return NULL;
-    Ir number = ir_add(cg, k->var.tid,
-                       ir_mul(cg, k->var.i, k->var.threads));
-    return ir_lt(cg, number, ir_int(cg, s->chunks));
+    if (s->chunks % s->loaders == 0) return NULL;
+    return ir_lt(cg, chunk_at(k, s, false), ir_int(cg, s->chunks));
 }

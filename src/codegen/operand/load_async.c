@@ -10,8 +10,9 @@ static IrType source_type(const Kernel *k, const Side *s) {
 /* Chunk i's copy, from where to where it is there at all: inside, or NULL: it is.  */
 static void copy(Kernel *k, const Side *s, Ir from, Ir inside, Ir wanted) {
     Cg *cg = k->cg;
-    Ir stage = smem_stage_at(k, s, operand_ring(k, s)->put);
-    Ir tile = ir_add(cg, stage, operand_at(k, s)->tile);
+    Ir tile = k->c->ring ? ring_tile(k, s, s->ring)
+                         : ir_add(cg, smem_stage_at(k, s, operand_ring(k, s)->put),
+                                  operand_at(k, s)->tile);
     ir_copy(cg, &(IrCopy){.mover = load_function(k, s),
                           .to = ir_add(cg, tile, ir_mul_n(cg, address_chunk(k, s), s->elem)),
                           .from = from,

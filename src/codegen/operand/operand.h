@@ -67,6 +67,7 @@ Ir ring_slots(const Kernel *k, int ring);                 /* of all teams: they 
 void ring_begin(Kernel *k, const Node *n);
 void ring_next(Kernel *k, int ring);
 void ring_copy(Kernel *k, const Node *n);
+Ir ring_tile(const Kernel *k, const Side *s, int ring);   /* address of the slot's tile */
 Ir ring_batch(const Kernel *k, const RBoxDim *d);         /* its coordinate there */
 /* ring_pixels.c: the same of columns of pixels.  Where a box begins: its first row and k, and
  * whether it is the first one of the step.  */

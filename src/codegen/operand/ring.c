@@ -37,7 +37,7 @@ int ring_map_number(const Layout *l, const Side *s) {
         const Contract *c = &l->product[i];
         for (int side = 0; side < c->n_side; side++) {
             if (&c->side[side] == s) return n;
-            n += !c->side[side].made;
+            n += side_boxes(&c->side[side]);
         }
     }
     return n;
@@ -82,8 +82,9 @@ void ring_fetch(Kernel *k, const Node *n) {
     if (!n->from && rprog_cluster(k->c->r) > 1)
         k->var.part = ir_let_as(cg, IR_I32, "part",
                                 ir_call(cg, ir_type(IR_I32), "rl_cluster_rank", 0));
+    int operands = ring_map_number(k->l->layout, NULL);
     for (int i = 0; i < k->l->launch.n_map && !n->to; i++) {
-        bool some = k->c->varying_k && i < 2; /* else it is none */
+        bool some = k->c->varying_k && i < operands;      /* else it is none */
         if (some) ir_if(cg, ir_binary(cg, IR_GT, k->var.steps, ir_int(cg, 0)));
         ir_do(cg, ir_call(cg, ir_type(IR_VOID), "rl_map_fetch", 1, cg_map(cg, i)));
         if (some) ir_close(cg);
@@ -219,13 +220,17 @@ static void part_coordinates(const Kernel *k, const Side *s, int part, IrBox *x)
 
 static int parts_of(const Side *s) { return s->every ? s->every / s->beside : 1; }
 
+Ir ring_tile(const Kernel *k, const Side *s, int ring) {
+    Ir tile = operand_at(k, s)->tile;
+    bool once = s->stays && k->c->layout->ring[ring].slots == 1;
+    if (once) return ir_add(k->cg, k->var.shared, tile);
+    return shared_at(k, ir_mul(k->cg, k->ring[ring].slot, k->ring[ring].bytes), tile);
+}
+
 static void copy_box(Kernel *k, const Side *s, int ring, int number) {
     Cg *cg = k->cg;
     int parts = parts_of(s), box = number / parts;
-    Ir slot = NULL, tile = operand_at(k, s)->tile, to;
-    if (!s->stays || k->c->layout->ring[ring].slots > 1)
-        slot = ir_mul(cg, k->ring[ring].slot, k->ring[ring].bytes);
-    to = slot ? shared_at(k, slot, tile) : ir_add(cg, k->var.shared, tile);
+    Ir to = ring_tile(k, s, ring);
     IrBox x = {.map = cg_map(cg, ring_map_number(k->l->layout, s)),
                .barrier = ring_barrier(k, ring, RING_FULL),
                .pair = k->c->matrix.blocks > 1};

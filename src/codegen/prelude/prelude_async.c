@@ -38,5 +38,8 @@ const PreludeRow prelude_async[] = {
 #undef CP_ASYNC
     DO("rl_cp_async_commit", 80, "cp.async.commit_group"),
     DO_N("rl_cp_async_wait", 80, "cp.async.wait_group"),
+    /* Arrives at a barrier when all of the thread's copies so far are there.  */
+    DO_WITH("rl_cp_async_arrive", 80, "unsigned bar",
+            "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0]", "\"r\"(bar)"),
 };
 const int prelude_async_rows = sizeof prelude_async / sizeof *prelude_async;

@@ -51,7 +51,8 @@ static void put_barrier(Printer *p, const IrStmt *s) {
     const char *name = s->sync == SYNC_INIT     ? "rl_barrier_init"
                        : s->sync == SYNC_WAIT   ? "rl_barrier_wait"
                        : s->sync == SYNC_COMMIT
-                           ? s->number[1]       ? "rl_tcgen05_commit_pair"
+                           ? s->number[2]       ? "rl_cp_async_arrive"
+                             : s->number[1]     ? "rl_tcgen05_commit_pair"
                              : s->number[0] > 0 ? "rl_tcgen05_commit_at" : "rl_tcgen05_commit"
                        : s->number[1]           ? "rl_barrier_expect_at"
                        : s->number[0] > 0       ? "rl_barrier_expect"

@@ -153,7 +153,7 @@ static bool target_alive(const AsyncOp *op) {
 }
 
 /* Who writes what an mbarrier tells of.  */
-static uint16_t copies(const SimCluster *c) { return sim_thread_of(sim_copies_entry(c), 0); }
+static uint16_t copies(int entry) { return sim_thread_of(entry, 0); }
 
 static void flags_down(SimCluster *c, const AsyncOp *op, const AsyncSegment *p, uint16_t thread) {
     uint32_t step = async_step(op, p);
@@ -179,7 +179,7 @@ void async_land_lanes(SimCluster *c, AsyncOp *op, uint32_t mask, bool for_mbarri
         if (!(mask >> lane & 1) || !(op->mask >> lane & 1)) continue;
         if (!for_mbarrier) sim_timer_tell(op->ready, &op->by.w->now);
         flags_down(c, op, &op->segment[p],
-                   for_mbarrier ? copies(c) : sim_thread(op->by.w, lane));
+                   for_mbarrier ? copies(sim_lane_copies_entry(c)) : sim_thread(op->by.w, lane));
     }
     op->mask &= ~mask;
     if (op->mask == 0) async_finish(c, op);
@@ -197,7 +197,7 @@ static void land_arrive(SimCluster *c, AsyncOp *op) {
     AsyncMbar *m = async_mbar_valid(op->by, op->mbar_block, op->mbar);
     uint32_t arrivals = (uint32_t)sim_popcount(op->mask);
     if (m) {
-        sim_release_copies(c, m->collect);
+        sim_release_copies(c, m->collect, sim_lane_copies_entry(c));
         sim_timer_tell(op->ready, sim_clock_time(c, m->collect));
         async_mbar_update(op->by, op->mbar_block, m, arrivals, 0);
     }
@@ -207,7 +207,7 @@ static void land_arrive(SimCluster *c, AsyncOp *op) {
 static void tell_mbarrier(SimCluster *c, const AsyncOp *op) {
     AsyncMbar *m = async_mbar_valid(op->by, op->mbar_block, op->mbar);
     if (!m) return;
-    sim_release_copies(c, m->collect);
+    sim_release_copies(c, m->collect, sim_copies_entry(c));
     if (op->kind == ASYNC_PEER) {
         int entry = sim_reads_entry(op->by.w, false);
         sim_release_reads(c, m->collect, entry, 1u << op->by.lane, op->issued);
@@ -227,7 +227,7 @@ void async_land(SimCluster *c, AsyncOp *op) {
     if (!op->by.w->block->stop && !op->block->stop && target_alive(op)) {
         async_write(c, op);
         for (size_t p = 0; !from_shared(op) && p < op->n_segment; p++) {
-            flags_down(c, op, &op->segment[p], copies(c));
+            flags_down(c, op, &op->segment[p], copies(sim_copies_entry(c)));
         }
         if (op->tell == TELL_MBARRIER) tell_mbarrier(c, op);
     }

@@ -60,7 +60,8 @@ static void arrive(TmemWork *k, SimBlock *own) {
         if (!m) return;
         sim_timer_tell(k->ready, sim_clock_time(c, m->collect));
         /* Copies that had landed before what the unit has done.  */
-        sim_release_copies(c, m->collect);
+        sim_release_copies(c, m->collect, sim_copies_entry(c));
+        sim_release_copies(c, m->collect, sim_lane_copies_entry(c));
         sim_release_reads(c, m->collect, entry, 1u << k->by.lane, k->issued);
         if (!async_mbar_update(k->by, b, m, 1, 0)) return;
     }

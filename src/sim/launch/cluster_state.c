@@ -48,7 +48,7 @@ SimCluster *sim_cluster_begin(SimTask *u, Arena *scratch, Arena *results) {
     }
     int warps = (int)((r->ntid[0] * r->ntid[1] * r->ntid[2] + LANES - 1) / LANES);
     c->n_warp = c->n_block * warps;
-    c->n_clock = (r->kernel->reads_later ? 3 : 1) * c->n_warp + 1;
+    c->n_clock = (r->kernel->reads_later ? 3 : 1) * c->n_warp + 2;
     c->time = 1;
     c->rng.state = hash64(&u->cluster, sizeof u->cluster, r->options->seed);
     c->partial_sync = r->kernel->partial_sync;

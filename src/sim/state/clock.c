@@ -161,9 +161,7 @@ void sim_clock_pass(const SimCluster *c, uint32_t *to, uint32_t *from) {
     memset(from, 0, sim_clock_bytes(c));
 }
 
-void sim_release_copies(SimCluster *c, uint32_t *clock) {
-    clock[sim_copies_entry(c)] = c->time++;
-}
+void sim_release_copies(SimCluster *c, uint32_t *clock, int entry) { clock[entry] = c->time++; }
 
 void sim_release_reads(const SimCluster *c, uint32_t *clock, int entry, uint32_t readers,
                        uint32_t time) {

@@ -2,7 +2,8 @@
  *
  * Time is the cluster's; it advances with every access to shared memory and every synchronisation.
  * A clock has an entry for each warp of the cluster; for what each lets bulk copies read, and what
- * it lets wgmma read, where kernels do so; and one for asynchronous copies as they land.  An entry
+ * it lets wgmma read, where kernels do so; and one each for copies that land by themselves and for
+ * those of lanes (cp.async), which are as threads write, where an mbarrier tells of them.  An entry
  * says up to which time all lanes are known, and up to which later time some lanes are: lanes that
  * synchronise alone tell of themselves alone.  Where entries are joined the lanes of one are taken
  * to be known up to the other's time: a race may be missed, none is made up.
@@ -28,6 +29,7 @@ static inline int sim_reads_entry(const SimWarp *w, bool product) {
     return (product ? 2 : 1) * w->block->cluster->n_warp + w->clock_id;
 }
 static inline int sim_copies_entry(const SimCluster *c) { return c->n_clock - 1; }
+static inline int sim_lane_copies_entry(const SimCluster *c) { return c->n_clock - 2; }
 
 /* A number for each lane of each entry: those of warps are threads.  */
 static inline uint16_t sim_thread_of(int entry, int lane) {
@@ -58,9 +60,9 @@ void sim_learn_reads(SimWarp *w, uint32_t lanes, int entry, uint32_t readers, ui
 void sim_meet(SimWarp *w, uint32_t lanes);
 /* What was collected becomes known: to := both, from := nothing.  */
 void sim_clock_pass(const SimCluster *c, uint32_t *to, uint32_t *from);
-/* A copy that completes on an mbarrier releases: everything landed so far, and of a copy out of
- * shared memory (reads) what its issuer has let read.  */
-void sim_release_copies(SimCluster *c, uint32_t *clock);
+/* A copy that completes on an mbarrier releases: everything landed so far of its kind (entry), and
+ * of a copy out of shared memory (reads) what its issuer has let read.  */
+void sim_release_copies(SimCluster *c, uint32_t *clock, int entry);
 void sim_release_reads(const SimCluster *c, uint32_t *clock, int entry, uint32_t readers,
                        uint32_t time);
 /* A lane of each view among `lanes`.  */

@@ -30,7 +30,7 @@ static inline Access access_of(SimLane by, SimBlock *owner) {
 /* ---- messages ---- */
 
 static const char *thread_name(const SimCluster *c, int thread) {
-    if (thread / LANES == sim_copies_entry(c)) return "an asynchronous copy";
+    if (thread / LANES >= sim_lane_copies_entry(c)) return "an asynchronous copy";
     int per_block = c->block[0].n_warp * LANES;
     const uint32_t *n = c->run->ntid;
     thread %= c->n_warp * LANES;
