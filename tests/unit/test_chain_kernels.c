@@ -52,6 +52,17 @@ typedef struct {
     "  Y[i,e] = sum[j](" type "(max(s[i,j], 0)) * B[e,j]);\n"                                      \
     "}\n"
 
+/* Results that are requantised, and others for those behind them.  */
+#define BYTES(m, k, n, e, type, sums, made)                                                        \
+    "param M = " #m ", K = " #k ", N = " #n ", E = " #e ";\n"                                      \
+    "op pair(X: " type "[M,K], A: " type "[N,K], B: " type "[E,N], c: " sums "[N])"                \
+    " -> Y: " sums "[M,E] {\n"                                                                     \
+    "  s[i,j] = sum[d](X[i,d] * A[j,d]);\n"                                                        \
+    "  Y[i,e] = sum[j](" type "(" made ") * B[e,j]);\n"                                            \
+    "}\n"
+#define INTEGERS(m, k, n, e, type) BYTES(m, k, n, e, type, "i32", "(s[i,j] + c[j]) / 16")
+#define SMALL_REALS(m, k, n, e, type) BYTES(m, k, n, e, type, "f32", "max(s[i,j] + c[j], 0)")
+
 /* The log of the sum of exponentials beside, and a map of results.  */
 #define LOG_SUM(l, n, d)                                                                           \
     "param L = " #l ", N = " #n ", D = " #d ";\n"                                                  \
@@ -109,6 +120,9 @@ static const Case cases[] = {
     {"few results", "a100", ATTENTION(1, 20, 40, 16, 10, "f16")},
     {"pair on turing", "t4", PAIR(67, 40, 43, 24, "f16")},
     {"pair on ada", "rtx4090", PAIR(96, 64, 80, 32, "f16")},
+    {"bytes on turing", "t4", INTEGERS(67, 40, 43, 24, "i8")},
+    {"bytes on ampere", "a100", INTEGERS(67, 100, 75, 24, "u8")},
+    {"bytes on ada", "rtx4090", SMALL_REALS(96, 64, 80, 32, "f8e5m2")},
     {"pair on hopper", "h200", PAIR(96, 64, 80, 32, "bf16")},
     {"causal", "a100", CAUSAL(80, 80, 32, "f16")},
     {"causal odd", "a100", CAUSAL(77, 83, 40, "bf16")},
@@ -135,6 +149,8 @@ static const Case groups[] = {
     {"groups log sum", "h200", LOG_SUM(70, 190, 64)},
     {"groups lengths", "h100", LENGTHS(3, 50, 170, 64)},
     {"groups window", "h200", WINDOW(300, 300, 64, 70)},
+    {"groups of bytes", "h200", INTEGERS(130, 64, 160, 64, "i8")},
+    {"groups of small reals", "h200", SMALL_REALS(130, 64, 96, 64, "f8e4m3")},
     {"groups pair", "h200", PAIR(130, 64, 160, 64, "bf16")},
     {"groups columns in chunks", "h200", TURNED(136, 264, 64, 11)},
     {"groups of heads", "h200", GROUPED(4, 2, 70, 130, 64)},
@@ -146,6 +162,8 @@ static const Case groups[] = {
     {"tensor log sum", "b200", LOG_SUM(70, 190, 64)},
     {"tensor lengths", "b200", LENGTHS(3, 50, 170, 64)},
     {"tensor window", "b200", WINDOW(300, 300, 64, 70)},
+    {"tensor bytes", "b200", INTEGERS(130, 64, 160, 64, "i8")},
+    {"tensor small reals", "b200", SMALL_REALS(130, 64, 96, 64, "f8e4m3")},
     {"tensor pair", "b200", PAIR(130, 64, 160, 64, "bf16")},
     {"tensor of heads", "b200", GROUPED(4, 2, 70, 130, 64)},
 };
@@ -227,10 +245,12 @@ static const Case group_regions[] = {
     {"groups streamed planes", "h200", PIXELS(2, 13, 96)},
 };
 static const Case group_streams[] = {
+    {"groups streamed bytes", "h200", INTEGERS(130, 400, 64, 72, "u8")},
     {"groups streamed pair", "h200", PAIR(130, 200, 48, 72, "bf16")},
 };
 /* ... by blocks that stay for several tiles.  */
 static const Case staying[] = {
+    {"staying bytes", "h200", INTEGERS(200, 400, 64, 72, "i8")},
     {"staying pair", "h200", PAIR(200, 200, 48, 72, "bf16")},
     {"staying log sum", "h200", LOG_SUM(180, 60, 136)},
 };
