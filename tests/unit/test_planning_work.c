@@ -270,7 +270,8 @@ static void check_growth(size_t few, size_t some, size_t many, const char *what)
     if (then > 2.5 * first) fail_msg("%s: %zu, %zu, %zu", what, few, some, many);
 }
 
-/* Objects that are made, which is the work, and bytes that are there at once; of half of the ops.  */
+/* Objects that are made, which is the work, and bytes that are there at once.  Growth that is more
+ * than linear shows in half of the ops.  */
 static void work_and_bytes_grow_with_kernels(void **state) {
     static const struct {
         const char *(*of)(int);
