@@ -176,9 +176,11 @@ static int registers_of(const KernelCase *c, const char *kernel) {
     return 0;
 }
 
-/* The blocks of a launch that are timed: all of few, or neighbours from three places in it, fewer
- * where each has many of the `points` of its domain, unless they are not `alike`.  */
-enum { PLACES = 3, NEIGHBOURS = 3 };
+/* The blocks of a launch that are timed: all of few, or neighbours from four places in it, fewer
+ * where each has many of the `points` of its domain, unless they are not `alike`.  For each block
+ * there is its mirror image, so that the mean is right where lengths grow evenly, as under a causal
+ * mask.  */
+enum { PLACES = 4, NEIGHBOURS = 3 };
 static int64_t timed_blocks(int64_t blocks, double points, bool alike,
                             int64_t out[PLACES * NEIGHBOURS]) {
     enum { MANY = 1 << 24, TOO_MANY = 1 << 28 };
@@ -186,8 +188,10 @@ static int64_t timed_blocks(int64_t blocks, double points, bool alike,
     int64_t n = 0, near = each < MANY ? NEIGHBOURS : 1;
     int64_t places = each < TOO_MANY || !alike ? PLACES : 1;
     if (blocks <= places * near) return 0;
-    for (int p = 0; p < places; p++) {
-        int64_t first = (blocks - near) * (2 * p + 1) / (2 * places);
+    for (int64_t p = 0; p < places; p++) {
+        int64_t pair = p < places - 1 - p ? p : places - 1 - p;
+        int64_t first = (blocks - near) * (2 * pair + 1) / (2 * places);
+        if (p > pair) first = blocks - near - first;
         for (int i = 0; i < near; i++) out[n++] = first + i;
     }
     return n;
