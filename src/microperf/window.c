@@ -5,10 +5,14 @@
  * L2 = bytes * (rows*step + span - step)/(rows*step) for the rows that a block's patches cover, and
  * the same along columns; DRAM sees each input once.  A store has one place of 32 patches: TN
  * outputs lie between what neighbours store, and a sector is stored to by several requests unless
- * the vector fills it.  A load costs 2 instructions, with tests 2 + vec more, narrow types one per
- * element.  One block on its own loads and then works: its chain ends with the clocks that its
- * instructions, or its passes, take it.  Registers: accumulators + row + at most 32 taps + 22,
- * fitted to compiled kernels.
+ * the vector fills it.  Directly: a load costs 2 instructions, with tests 2 + vec more, narrow
+ * types one per element.  From shared memory: the fill costs 18 instructions per element (position,
+ * tests, address, load, store; 6 more for several planes), in rounds of 8 loads under way, each of
+ * a DRAM latency; reads of the rows cost one instruction and their wavefronts, whose conflicts
+ * follow from the distance between patches; blocks that compute have nothing under way, so bytes in
+ * flight count by the share of the fill.  One block on its own loads and then works: its chain ends
+ * with the clocks that its instructions, or its passes, take it.  Registers: accumulators + row +
+ * at most 32 taps + 22, fitted to compiled kernels.
  *
  * Stencils.  A map that reads a tensor at several shifts is a window of its taps.  Each tensor that
  * it reads so (in three dimensions each plane) is a source with a halo of its own; other reads are
@@ -42,6 +46,11 @@ static Area area_of(const Problem *p, const RProg *r) {
     double beside = greater((double)v->extent_q / tn, 1), deep = greater(lanes / r->vec_n, 1);
     if (v->lane < 0) deep = 1;
     Area a = {.in_row = beside * deep};
+    if (r->keep == KEEP_SHARED) {
+        a.rows = lesser(r->block.extent[AX_M], (double)v->extent_p);
+        a.columns = lesser(r->block.extent[AX_N], (double)v->extent_q);
+        return a;
+    }
     double threads = r->threads;
     a.columns = lesser(greater(threads / deep, 1), beside) * tn;
     a.rows = lesser(greater(threads / a.in_row, 1) * tm, (double)v->extent_p);
@@ -60,6 +69,7 @@ static double outputs_of(const Problem *p, const RProg *r) {
 static bool is_guarded(const Problem *p, const RProg *r, int source) {
     const WindowView *v = &p->window;
     const WindowSource *x = &v->source[source];
+    if (rprog_window_tiled(r, source)) return false;
     return v->extent_q % r->thread.extent[AX_N] || v->extent_p % r->thread.extent[AX_M] ||
            x->access.guard[x->dim_n] || (x->dim_m >= 0 && x->access.guard[x->dim_m]);
 }
@@ -69,6 +79,7 @@ static bool is_guarded(const Problem *p, const RProg *r, int source) {
 static double load_ops(const Problem *p, const RProg *r, int source) {
     const WindowSource *x = &p->window.source[source];
     double width = rprog_window_width(p, r, source), words = greater(x->value_bytes / 4, 1);
+    if (rprog_window_tiled(r, source)) return 1;
     bool guarded = is_guarded(p, r, source);
     return 2 + (guarded ? 2 + width * words : 0) + (x->bytes < 4 ? width : 0);
 }
@@ -88,7 +99,7 @@ static Thread map_thread(const Model *m, const RProg *r) {
         t.loads += loads;
         t.ops += loads * 1.5 + (double)rprog_window_rows(p, r, k);
         if (is_guarded(p, r, k)) t.ops += loads + elements * greater(x->value_bytes / 4, 1) / 2;
-        if (x->bytes < 4) t.ops += elements;
+        if (x->bytes < 4 && !rprog_window_tiled(r, k)) t.ops += elements;
     }
     double others = mp_map_requests(v->others, r->store_vec) * outputs;
     t.loads += others;
@@ -116,6 +127,55 @@ static Thread thread_of(const Model *m, const RProg *r) {
     if (!rprog_window_unrolls(p, r)) t.ops += rest * (double)x->extent_r * 10;
     t.loads += filters / (v->lane < 0 ? WARP : 1);
     return t;
+}
+
+/* Filling the shared tiles of the whole grid.  */
+typedef struct {
+    double warps, ops, wavefronts, trips;
+} Fill;
+
+static Fill fill_of(const Problem *p, const RProg *r) {
+    enum { UNROLLED = 8 };
+    const WindowView *v = &p->window;
+    WindowTile t = rprog_window_tile(p, r);
+    double elements = (double)t.planes * (double)t.rows * (double)t.columns * (double)v->rest;
+    double each = elements / r->threads, blocks = (double)rprog_blocks(p, r);
+    Fill f = {.warps = blocks * elements / WARP};
+    f.trips = (double)(int64_t)(each / UNROLLED + 1);
+    /* Position, tests, address, load, conversion, store.  */
+    f.ops = f.warps * (18 + (v->source[0].bytes < 4 ? 1 : 0) + (t.planes > 1 ? 6 : 0));
+    double breaks = WARP / (double)t.columns;
+    f.wavefronts = f.warps * (1 + greater(1, v->source[0].bytes / 4.0) + lesser(breaks, 2) * 0.5);
+    return f;
+}
+
+/* Passes of one read of the sliding rows by a warp.  */
+static double shared_passes(const Problem *p, const RProg *r) {
+    const WindowSource *x = &p->window.source[0];
+    WindowTile t = rprog_window_tile(p, r);
+    double bytes = x->value_bytes, step = (double)(r->thread.extent[AX_N] * x->step_n) * bytes;
+    double down = (double)(r->thread.extent[AX_M] * x->step_m * t.pitch) * bytes;
+    return mp_view_passes(r->vec_n * bytes, step, (double)t.across, down);
+}
+
+/* Where tiles in shared memory take the place of direct loads.  */
+static void price_tiles(const Model *m, const RProg *r, const Thread *t, ViewWork *w) {
+    int bytes = m->p->window.source[0].bytes;
+    Fill f = fill_of(m->p, r);
+    double threads = w->blocks * r->threads, strip = r->thread.extent[AX_N];
+    double stores = r->thread.extent[AX_M] * strip / r->store_vec;
+    double passes = mp_view_passes(r->store_vec * bytes, strip * bytes,
+                                   (double)rprog_window_tile(m->p, r).across, 0);
+    w->ops += f.ops;
+    w->wavefronts = f.wavefronts +
+                    threads / WARP * (t->loads * shared_passes(m->p, r) + stores * passes);
+    double resident = lesser(r->blocks_per_sm, greater(w->blocks / m->sms, 1));
+    /* Blocks that compute have nothing under way: half of the others compute beside them.  */
+    double issue = t->ops * resident * r->threads / WARP / m->issue / 2;
+    double waits = f.trips * m->dram_latency;
+    w->chain = m->block_start + waits + 2 * m->smem_latency;
+    double flying = lesser(f.warps * WARP / threads, 8) * bytes;
+    w->flying = flying * waits / (m->block_start + waits + issue);
 }
 
 /* Bytes between L2 and the SMs, outputs left out: sources with their halos.  */
@@ -199,7 +259,8 @@ static double store_sectors(const Problem *p, const RProg *r, int64_t bytes) {
         step = tn * bytes;
         row = v->extent_q * bytes;
         run = greater(area_of(p, r).columns / (double)tn, 1);
-        if (r->thread.extent[AX_M] == 1 && v->extent_q % tn == 0) run = WARP;
+        if (r->keep != KEEP_SHARED && r->thread.extent[AX_M] == 1 && v->extent_q % tn == 0)
+            run = WARP;
     } else if (v->lane >= 0) {
         row = p->te->stmt[p->group->root].index[v->lane].hi.value * bytes;
         run = greater((double)row / (double)width, 1);
@@ -243,6 +304,11 @@ void mp_estimate_window(const Model *m, const RProg *r, Estimate *out) {
     double waits = loops * m->dram_latency;
     w.chain = m->block_start + waits;
     w.flying = w.reads / patches / loops * waits / (m->block_start + waits);
+    if (r->keep == KEEP_SHARED) {
+        double idle = w.blocks * r->threads / greater(patches, 1);
+        w.ops *= idle;
+        price_tiles(m, r, &t, &w);
+    }
     /* What a block has to do when its inputs are there.  */
     double work = greater(w.ops / m->issue, w.wavefronts / m->smem_rate) / w.blocks;
     w.chain += greater(work, t.ops);

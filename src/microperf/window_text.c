@@ -8,6 +8,10 @@ static void summary(const Problem *p, const Device *dev, const RProg *r, Buf *ou
     int lanes = rprog_window_lanes(p, r);
     if (lanes > 1) buf_printf(out, " of %d neighbours", lanes);
     buf_printf(out, ", loads of %d, stores of %d", r->vec_n, r->store_vec);
+    if (r->keep != KEEP_SHARED) return;
+    WindowTile t = rprog_window_tile(p, r);
+    buf_printf(out, ", inputs of %dx%d in shared memory", (int)t.rows, (int)t.columns);
+    if (t.planes > 1) buf_printf(out, " for %d planes", t.planes);
 }
 
 /* Elements that a patch reads of a source.  */
@@ -39,7 +43,10 @@ static void explain_source(const Problem *p, const RProg *r, int source, Buf *ou
     mp_fixed(out, loaded(p, r, source) / outputs, 2);
     buf_printf(out, " elements read for each output where %d taps would be; %s\n", taps,
                rprog_window_unrolls(p, r) ? "taps unrolled" : "a loop over its rows");
-    if (v->along)
+    if (rprog_window_tiled(r, source))
+        buf_printf(out, "  tile: %d bytes of shared memory hold the block's inputs with their "
+                   "halo; reads of %d bytes\n", (int)r->smem, r->vec_n * x->value_bytes);
+    else if (v->along)
         buf_printf(out, "  loads: %d bytes from multiples of their width, %d element%s before the "
                    "first that is needed\n", rprog_window_width(p, r, source) * x->bytes,
                    rprog_window_shift(p, r, source), mp_plural(rprog_window_shift(p, r, source)));

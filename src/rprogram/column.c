@@ -86,11 +86,14 @@ static int64_t threads(const Device *dev, RProg *r) {
 static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
     const ColumnView *v = &p->column;
     (void)span;
-    index_add_dealt(m, (IndexAxis){v->out.index, v->out.n, v->out.extent, v->divisor,
-                                   r->block.extent[AX_M]});
+    int out = index_add_dealt(m, (IndexAxis){v->out.index, v->out.n, v->out.extent, v->divisor,
+                                             r->block.extent[AX_M]});
     int red = index_add(m, (IndexAxis){v->red.index, v->red.n, v->red.extent, v->red_divisor,
                                        r->block.extent[AX_K]});
     m->n_axis = red;
+    index_deal_thread(m, (IndexDigit){red, 1, count_along(&r->block, &r->thread, AX_K)});
+    index_deal_thread(m, (IndexDigit){out, r->thread.extent[AX_M],
+                                      count_along(&r->block, &r->thread, AX_M)});
 }
 
 /* ---- candidates ---- */

@@ -7,7 +7,7 @@ void skeleton_map(const SkeletonRow *s, const Problem *p, const RProg *r, int64_
     const Problem *last = p;
     while (s->chains && last->next) last = last->next;
     out->root = p->te ? &p->te->stmt[last->group->root] : NULL;
-    out->n_axis = out->n_grid = 0;
+    out->n_axis = out->n_grid = out->n_thread = 0;
     out->down = 0;
     out->each = 1;
     s->map(p, r, span, out);

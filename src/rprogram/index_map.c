@@ -17,6 +17,8 @@ int index_add(IndexMap *m, IndexAxis axis) {
 
 void index_deal_grid(IndexMap *m, IndexDigit d) { m->grid[m->n_grid++] = d; }
 
+void index_deal_thread(IndexMap *m, IndexDigit d) { m->thread[m->n_thread++] = d; }
+
 int index_add_dealt(IndexMap *m, IndexAxis axis) {
     int number = index_add(m, axis);
     index_deal_grid(m, (IndexDigit){number, m->axis[number].tile, 0});

@@ -1,13 +1,13 @@
 /* Index map: which points of a group's domain a block has.
  *
  * The domain has axes: runs of the root's indices that a program takes as one number, the position.
- * A position is a sum of digits times strides, of which the grid deals out some: its digits,
- * outermost first, are those of blockIdx.x (or, where blocks take `each` of its numbers, of
- * blockIdx.x * each + threadIdx.x).  What they leave of an axis, a box of `tile` positions, is the
- * block's.
+ * A position is a sum of digits times strides, and each place of a kernel deals out some of them:
+ * the digits of the grid, outermost first, are those of blockIdx.x (or, where blocks take `each`
+ * of its numbers, of blockIdx.x * each + threadIdx.x), those of the threads are those of
+ * threadIdx.x.  What they leave of an axis, a box of `tile` positions, is the loops' of a thread.
  *
- * Counts of blocks, tests of ragged ends, the text that decodes blocks, and the inverse by which a
- * check knows what a block must have computed, all follow from this.  */
+ * Counts of blocks, tests of ragged ends, the text that decodes blocks and threads, and the inverse
+ * by which a check knows what a block must have computed, all follow from this.  */
 #ifndef ROLLER_RPROGRAM_INDEX_MAP_H
 #define ROLLER_RPROGRAM_INDEX_MAP_H
 #include "rprogram/extents.h"
@@ -35,8 +35,8 @@ typedef struct {
      * out.  Axes of `contract` are numbered by class.  */
     IndexAxis axis[INDEX_AXES + 1];
     int n_axis;
-    IndexDigit grid[INDEX_DIGITS];
-    int n_grid;
+    IndexDigit grid[INDEX_DIGITS], thread[INDEX_DIGITS];
+    int n_grid, n_thread;
     uint32_t down;            /* bit i: digit i of the grid, of all of an axis, goes from its last
                                * value to the first */
     int64_t each;             /* of the grid's numbers a block has; 1, or its threads */

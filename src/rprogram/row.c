@@ -198,10 +198,11 @@ static int64_t threads(const Device *dev, RProg *r) {
 static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
     int left = m->root->n_left, n = m->root->n_index;
     (void)span;
-    index_add_dealt(m, (IndexAxis){index_all, left, p->extent[AX_M], p->multiple[AX_M],
-                                   r->block.extent[AX_M]});
+    int rows = index_add_dealt(m, (IndexAxis){index_all, left, p->extent[AX_M],
+                                              p->multiple[AX_M], r->block.extent[AX_M]});
     index_add(m, (IndexAxis){index_all + left, n - left, p->extent[AX_N], p->multiple[AX_N],
                              r->block.extent[AX_N]});
+    index_deal_thread(m, (IndexDigit){rows, 1, r->block.extent[AX_M]});
 }
 
 /* ---- candidates ---- */

@@ -79,10 +79,15 @@ static int64_t threads(const Device *dev, RProg *r) {
 static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
     const ScanView *v = &p->scan;
     (void)span;
-    index_add_dealt(m, (IndexAxis){v->out.index, v->out.n, v->out.extent, v->out_divisor,
-                                   r->block.extent[AX_M]});
-    index_add(m, (IndexAxis){&index_all[v->of.index], 1, v->extent, v->divisor,
-                             r->block.extent[AX_N]});
+    int out = index_add_dealt(m, (IndexAxis){v->out.index, v->out.n, v->out.extent,
+                                             v->out_divisor, r->block.extent[AX_M]});
+    int walk = index_add(m, (IndexAxis){&index_all[v->of.index], 1, v->extent, v->divisor,
+                                        r->block.extent[AX_N]});
+    if (v->down)
+        index_deal_thread(m, (IndexDigit){walk, r->thread.extent[AX_N],
+                                          count_along(&r->block, &r->thread, AX_N)});
+    index_deal_thread(m, (IndexDigit){out, r->thread.extent[AX_M],
+                                      count_along(&r->block, &r->thread, AX_M)});
 }
 
 /* ---- candidates ---- */

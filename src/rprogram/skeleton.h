@@ -100,6 +100,7 @@ extern const uint8_t index_all[TE_MAX_INDICES];           /* 0, 1, 2, ... */
 int index_add(IndexMap *m, IndexAxis axis);
 int index_add_dealt(IndexMap *m, IndexAxis axis);
 void index_deal_grid(IndexMap *m, IndexDigit d);
+void index_deal_thread(IndexMap *m, IndexDigit d);
 
 /* wide.c: rprog_wide where positions go so far beyond the ends of the root's indices; of programs
  * of products.  How far they do along an axis of a map.  */

@@ -44,9 +44,14 @@
  * input slide through registers: each is loaded once, vec_n elements at a time (for window.along:
  * from multiples of vec_n on, of sources beside the first as wide as they allow), and adds to every
  * output row that it touches.  With thread.m == 1 the rows of a reduction's window are a loop.  A
- * map has all rows of its patch, from every source, before the first output.  Patches in the order
- * [other indices][p][q][lane] are numbered through; a block takes block.m / thread.m of them,
- * block.n == thread.n.
+ * map has all rows of its patch, from every source, before the first output.
+ * - keep `registers`: rows come from global memory.  Patches in the order [other
+ *   indices][p][q][lane] are numbered through; a block takes block.m / thread.m of them,
+ *   block.n == thread.n.
+ * - keep `shared`: the block computes block.m x block.n outputs of block.k planes (a plane is
+ *   a point of the other indices); the inputs of the first source with the halo are in shared
+ *   memory as values, what lies outside the tensor filled in.  Thread id = (plane, patch down,
+ *   patch across), the grid is the same with tiles.
  *
  * The `permute` skeleton (maps whose outputs are contiguous along another axis than what they
  * read; Problem.permute): a block computes a box of block.extent[a] points along axis a of the
@@ -207,13 +212,24 @@ static inline int rprog_window_lanes(const Problem *p, const RProg *r) {
 int rprog_window_width(const Problem *p, const RProg *r, int source);
 int64_t rprog_window_loads(const Problem *p, const RProg *r, int source);
 int rprog_window_shift(const Problem *p, const RProg *r, int source);
+/* KEEP_SHARED: patches of a block down, across and over planes (points of the outer indices); rows,
+ * columns and row pitch of its inputs in elements.  */
+typedef struct {
+    int down, across, planes;
+    int64_t rows, columns, pitch;
+} WindowTile;
+WindowTile rprog_window_tile(const Problem *p, const RProg *r);
 int64_t rprog_window_rows(const Problem *p, const RProg *r, int source);
 /* Loads of a patch from a source, or elements (of lanes, their vectors); those of a map that no tap
  * needs are left out: the compiler does, and narrows loads.  */
 int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loads);
-/* Which subscripts of what a thread loads of a source may lie outside of the tensor at some size,
- * and so are tested; bit d: dimension d.  */
+/* Which subscripts of what a thread loads of a source, or a block of its tile, may lie outside of
+ * the tensor at some size and so are tested; bit d: dimension d.  */
 uint32_t rprog_window_tested(const Problem *p, const RProg *r, int source);
+static inline bool rprog_window_tiled(const RProg *r, int source) {
+    return r->keep == KEEP_SHARED && source == 0;
+}
+int64_t rprog_window_body(const Problem *p, const RProg *r);
 bool rprog_window_unrolls(const Problem *p, const RProg *r);
 
 /* `chain`: product `number` (0, 1) of the program as a program of its own of that product's

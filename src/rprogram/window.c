@@ -1,4 +1,5 @@
-/* The `window` skeleton: a patch of outputs per thread, its inputs sliding through registers.  */
+/* The `window` skeleton: a patch of outputs per thread, its inputs sliding through registers, read
+ * directly or from a tile with its halo in shared memory.  */
 #include "rprogram/skeleton.h"
 
 enum { SIDE_MAX = 16, OUTPUTS_MAX = 64, LOADED_MAX = 128 };       /* of a thread, in registers */
@@ -21,13 +22,13 @@ int rprog_window_width(const Problem *p, const RProg *r, int source) {
     const WindowView *v = &p->window;
     const WindowSource *x = &v->source[source];
     int width = r->vec_n;
-    if (!v->along) return width;
+    if (!v->along || rprog_window_tiled(r, source)) return width;
     while (width > x->load_vec || r->thread.extent[AX_N] * x->step_n % width) width /= 2;
     return width;
 }
 
 int rprog_window_shift(const Problem *p, const RProg *r, int source) {
-    if (!p->window.along) return 0;
+    if (!p->window.along || rprog_window_tiled(r, source)) return 0;
     int width = rprog_window_width(p, r, source);
     int64_t rest = p->window.source[source].base_n % width;
     return (int)(rest < 0 ? rest + width : rest);
@@ -40,7 +41,41 @@ int64_t rprog_window_loads(const Problem *p, const RProg *r, int source) {
     return ceil_div(span + rprog_window_shift(p, r, source), rprog_window_width(p, r, source));
 }
 
-/* What patches of `tile` outputs along an index load of a dimension: `loaded` elements in
+WindowTile rprog_window_tile(const Problem *p, const RProg *r) {
+    const WindowView *v = &p->window;
+    const WindowSource *x = &v->source[0];
+    WindowTile t = {.down = count_along(&r->block, &r->thread, AX_M),
+                    .across = count_along(&r->block, &r->thread, AX_N),
+                    .planes = r->block.extent[AX_K]};
+    t.rows = (r->block.extent[AX_M] - 1) * x->step_m + (x->extent_r - 1) * x->dil_m + 1;
+    t.columns = (r->block.extent[AX_N] - 1) * x->step_n + (x->extent_s - 1) * x->dil_n + 1;
+    /* The last thread's loads may reach beyond what it needs.  */
+    int64_t reach = (int64_t)(t.across - 1) * r->thread.extent[AX_N] * x->step_n +
+                    rprog_window_loads(p, r, 0) * r->vec_n;
+    if (reach > t.columns) t.columns = reach;
+    t.pitch = ceil_div(t.columns, r->vec_n) * r->vec_n;
+    return t;
+}
+
+static int64_t threads_of(const RProg *r) {
+    int64_t patches = count_along(&r->block, &r->thread, AX_M);
+    if (r->keep != KEEP_SHARED) return patches;
+    patches *= count_along(&r->block, &r->thread, AX_N);
+    if (patches > INT16_MAX) return INT16_MAX;
+    return ceil_div(patches * r->block.extent[AX_K], WARP) * WARP;
+}
+
+static void rooms(RoomWalk *w) {
+    enum { MOST = 1 << 16 };  /* rows: far beyond what shared memory holds; products stay small */
+    if (w->r->keep != KEEP_SHARED) return;
+    WindowTile t = rprog_window_tile(w->p, w->r);
+    Room x = layout_one(ROOM_BOX, 0, 0, INT32_MAX);
+    x.row = t.pitch * w->p->window.source[0].value_bytes;
+    if (t.rows <= MOST && t.pitch <= MOST) x.bytes = t.planes * t.rows * x.row;
+    layout_room(w, x);
+}
+
+/* What patches (tiles) of `tile` outputs along an index load of a dimension: `loaded` elements in
  * all, `first` from where their outputs begin, `step` on from output to output.  */
 typedef struct {
     int index;                /* -1: none */
@@ -59,10 +94,12 @@ uint32_t rprog_window_tested(const Problem *p, const RProg *r, int source) {
     const WindowView *v = &p->window;
     const WindowSource *x = &v->source[source];
     const TeTensor *t = &p->te->tensor[x->access.tensor];
-    const RTile *tile = &r->thread;
+    bool tiled = rprog_window_tiled(r, source);
+    const RTile *tile = tiled ? &r->block : &r->thread;
     int64_t rows = (tile->extent[AX_M] - 1) * x->step_m + (x->extent_r - 1) * x->dil_m + 1;
     int64_t columns = rprog_window_loads(p, r, source) *
                       (v->along ? rprog_window_width(p, r, source) : 1);
+    if (tiled) columns = rprog_window_tile(p, r).columns;
     int64_t first = x->base_n - rprog_window_shift(p, r, source);
     Reach along_n = {v->q, tile->extent[AX_N], x->step_n, first, columns};
     Reach along_m = {v->p, tile->extent[AX_M], x->step_m, x->base_m, rows};
@@ -115,7 +152,7 @@ int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loa
 }
 
 /* Multiply-adds (taps) of the body that is unrolled.  */
-static int64_t body_of(const Problem *p, const RProg *r) {
+int64_t rprog_window_body(const Problem *p, const RProg *r) {
     const WindowView *v = &p->window;
     int64_t outputs = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N] *
                       (v->lane < 0 ? 1 : r->vec_n);
@@ -127,7 +164,7 @@ static int64_t body_of(const Problem *p, const RProg *r) {
 bool rprog_window_unrolls(const Problem *p, const RProg *r) {
     enum { SHORT_BODY = 256 };            /* operations: a few KB of the instruction cache */
     return p->window.map || r->thread.extent[AX_M] > 1 ||
-           body_of(p, r) * p->window.source[0].extent_r <= SHORT_BODY;
+           rprog_window_body(p, r) * p->window.source[0].extent_r <= SHORT_BODY;
 }
 
 /* Words of a map's inputs that wait for their outputs: of vectors, what is needed of them.  */
@@ -151,7 +188,7 @@ static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
     int64_t loaded = rprog_window_loads(p, r, 0) * r->vec_n;
     int64_t taps = p->n_reads > 1 ? x->extent_s * x->extent_r * vec : 0;
     /* Narrow elements land before they become values.  */
-    int64_t landing = x->bytes < 4 ? (loaded * x->bytes + 3) / 4 : 0;
+    int64_t landing = x->bytes < 4 && r->keep != KEEP_SHARED ? (loaded * x->bytes + 3) / 4 : 0;
     return FIXED + landing + words * (outputs + loaded + (taps < TAPS ? taps : TAPS));
 }
 
@@ -159,29 +196,40 @@ static const char *check_vector(const Problem *p, const RProg *r) {
     const WindowView *v = &p->window;
     const WindowSource *x = &v->source[0];
     if (!power_of_two(r->vec_n)) return "vec is not a power of two";
-    if (!v->along) {
+    if (r->keep == KEEP_SHARED) {
+        if (!v->along) return "rows in shared memory must be contiguous in the tensor";
+        if (r->vec_n * x->value_bytes > RTILE_ACCESS ||
+            r->thread.extent[AX_N] * x->step_n % r->vec_n)
+            return "reads of shared memory do not begin at multiples of their width";
+    } else if (!v->along) {
         if (r->vec_n > v->vec) return "a load is wider than the contiguous aligned run";
         if (r->store_vec != r->vec_n) return "store_vec is not the thread's vector";
         return NULL;
-    }
-    if (r->vec_n > x->load_vec || r->thread.extent[AX_N] * x->step_n % r->vec_n)
+    } else if (r->vec_n > x->load_vec || r->thread.extent[AX_N] * x->step_n % r->vec_n) {
         return "loads do not begin at multiples of their width";
+    }
     if (!power_of_two(r->store_vec) || r->thread.extent[AX_N] % r->store_vec ||
         v->divisor_q % r->store_vec || r->store_vec > v->out_vec)
         return "store_vec does not divide the thread's strip and the row";
     return NULL;
 }
 
-static const char *check_block(const Device *dev, const RProg *r) {
-    int64_t threads = rprog_threads_along(r, AX_M);
+static const char *check_block(const Problem *p, const Device *dev, const RProg *r) {
+    int64_t threads = threads_of(r);
+    if (r->keep != KEEP_REGISTERS && r->keep != KEEP_SHARED) return "inputs are not kept there";
     if (!rprog_whole_warps(dev, threads)) return rprog_no_whole_warps;
     if (r->thread.extent[AX_K] != 1) return "a window program tiles outputs only";
+    if (r->keep == KEEP_SHARED) {
+        if (r->block.extent[AX_K] > 1 && p->window.outer_step < 0)
+            return "planes of a block do not lie at even distances";
+        return NULL;
+    }
     if (r->block.extent[AX_N] != r->thread.extent[AX_N] || r->block.extent[AX_K] != 1)
         return "a window program's block is a column of patches";
     return NULL;
 }
 
-/* Do patches reach beyond the end of p or q, the map's axes behind the first?  */
+/* Do patches or tiles reach beyond the end of p or q, the map's axes behind the first?  */
 static bool has_ragged(const Problem *p, const RProg *r) {
     IndexMap m;
     skeleton_map(&rprog_window, p, r, 0, &m);
@@ -193,7 +241,7 @@ static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     const WindowView *v = &p->window;
     const char *why;
     if (!v->fits) return "the statement has no window that slides";
-    if ((why = check_block(dev, r))) return why;
+    if ((why = check_block(p, dev, r))) return why;
     if (r->thread.extent[AX_M] > SIDE_MAX || r->thread.extent[AX_N] > SIDE_MAX ||
         r->thread.extent[AX_M] * r->thread.extent[AX_N] * (v->lane < 0 ? 1 : r->vec_n) >
             OUTPUTS_MAX)
@@ -204,7 +252,7 @@ static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     if ((why = check_vector(p, r))) return why;
     if ((v->map ? words_of_inputs(p, r) : rprog_window_loads(p, r, 0) * r->vec_n) > LOADED_MAX)
         return "too much of the input in registers";
-    if (body_of(p, r) > UNROLL_MAX) return "the unrolled body is too long";
+    if (rprog_window_body(p, r) > UNROLL_MAX) return "the unrolled body is too long";
     if (r->split != 1) return "a window program has no split";
     return skeleton_grid_check(&rprog_window, p, dev, r, 1);
 }
@@ -212,7 +260,7 @@ static const char *check(const Problem *p, const Device *dev, const RProg *r) {
 static int64_t threads(const Device *dev, RProg *r) {
     (void)dev;
     r->warp = r->thread;
-    return rprog_threads_along(r, AX_M);
+    return threads_of(r);
 }
 
 static int64_t evaluations(const Problem *p, const RProg *r) {
@@ -226,33 +274,72 @@ static int64_t divisor_of(const TeStmt *s, const uint8_t *index, int n) {
     return divisor;
 }
 
-/* Patches are numbered through.  */
+/* Blocks are tiles of the window's indices and of planes, threads their patches; or patches are
+ * numbered through.  */
 static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
     const WindowView *v = &p->window;
-    const TeExtent *lanes = v->lane < 0 ? NULL : &m->root->index[v->lane].hi;
+    bool shared = r->keep == KEEP_SHARED;
+    const RTile *tile = shared ? &r->block : &r->thread;
     (void)span;
-    index_add_dealt(m, (IndexAxis){v->other, v->n_other, v->outer,
-                                   divisor_of(m->root, v->other, v->n_other), 1});
+    int down = -1, patches = count_along(&r->block, &r->thread, AX_M);
+    int planes = index_add_dealt(m, (IndexAxis){v->other, v->n_other, v->outer,
+                                                divisor_of(m->root, v->other, v->n_other),
+                                                shared ? r->block.extent[AX_K] : 1});
     if (v->p >= 0)
-        index_add_dealt(m, (IndexAxis){&index_all[v->p], 1, v->extent_p, v->divisor_p,
-                                       r->thread.extent[AX_M]});
-    index_add_dealt(m, (IndexAxis){&index_all[v->q], 1, v->extent_q, v->divisor_q,
-                                   r->thread.extent[AX_N]});
-    if (lanes)
-        index_add_dealt(m, (IndexAxis){&index_all[v->lane], 1, lanes->value,
-                                       te_extent_divisor(lanes), r->vec_n});
-    m->each = rprog_threads_along(r, AX_M) > 0 ? rprog_threads_along(r, AX_M) : 1;
+        down = index_add_dealt(m, (IndexAxis){&index_all[v->p], 1, v->extent_p, v->divisor_p,
+                                              tile->extent[AX_M]});
+    int across = index_add_dealt(m, (IndexAxis){&index_all[v->q], 1, v->extent_q, v->divisor_q,
+                                                tile->extent[AX_N]});
+    if (v->lane >= 0)
+        index_add_dealt(m, (IndexAxis){&index_all[v->lane], 1,
+                                       m->root->index[v->lane].hi.value,
+                                       te_extent_divisor(&m->root->index[v->lane].hi), r->vec_n});
+    if (!shared) {
+        m->each = patches > 0 ? patches : 1;
+        return;
+    }
+    index_deal_thread(m, (IndexDigit){planes, 1, r->block.extent[AX_K]});
+    if (down >= 0) index_deal_thread(m, (IndexDigit){down, r->thread.extent[AX_M], patches});
+    int along = count_along(&r->block, &r->thread, AX_N);
+    index_deal_thread(m, (IndexDigit){across, r->thread.extent[AX_N], along});
 }
 
 /* ---- candidates ---- */
 
 static void keep(Keeper *b, RProg r) {
-    if (body_of(b->p, &r) <= UNROLL_MAX) {
+    if (rprog_window_body(b->p, &r) <= UNROLL_MAX) {
         rprog_keep(b, r);
     } else {
         b->set->enumerated++;
         b->set->rejected[REJECT_UNROLL]++;
     }
+}
+
+/* Shared tiles of about `wanted` patches: whole rows where they fit, then whole planes, then
+ * several planes, in even parts.  */
+static void add_tile(Keeper *b, RProg r, int64_t wanted) {
+    const WindowView *v = &b->p->window;
+    int64_t tm = r.thread.extent[AX_M], tn = r.thread.extent[AX_N];
+    int64_t across = ceil_div(v->extent_q, tn), down = ceil_div(v->extent_p, tm), planes = 1;
+    across = ceil_div(across, ceil_div(across, wanted));
+    int64_t fit = wanted / across > 0 ? wanted / across : 1;
+    bool whole = down <= fit && across * tn >= v->extent_q;
+    if (whole && v->outer_step >= 0) planes = wanted / (across * down);
+    if (planes > v->outer) planes = v->outer;
+    down = ceil_div(down, ceil_div(down, fit));
+    r.block.extent[AX_M] = (int32_t)(down * tm);
+    r.block.extent[AX_N] = (int32_t)(across * tn);
+    r.block.extent[AX_K] = (int32_t)(planes > 1 ? planes : 1);
+    keep(b, r);
+}
+
+static void with_tiles(Keeper *b, RProg r) {
+    const WindowView *v = &b->p->window;
+    int widest = RTILE_ACCESS / v->source[0].value_bytes, vec = 1;
+    while (vec < widest && r.thread.extent[AX_N] * v->source[0].step_n % (2 * vec) == 0) vec *= 2;
+    r.keep = KEEP_SHARED;
+    r.vec_n = (uint8_t)vec;
+    for (int64_t wanted = WARP; wanted <= BLOCK; wanted *= 2) add_tile(b, r, wanted);
 }
 
 static void with_threads(Keeper *b, RProg r) {
@@ -276,6 +363,7 @@ static void with_vectors(Keeper *b, RProg r) {
     int store = lowest_bit(r.thread.extent[AX_N]);
     while (store > v->out_vec || v->divisor_q % store) store /= 2;
     r.store_vec = (uint8_t)store;
+    with_tiles(b, r);
     for (int vec = v->source[0].load_vec; vec >= 1; vec /= 2) {
         r.vec_n = (uint8_t)vec;
         if (r.thread.extent[AX_N] * v->source[0].step_n % vec == 0) with_threads(b, r);
@@ -301,12 +389,13 @@ static void candidates(Keeper *b) {
 }
 
 const SkeletonRow rprog_window = {
-    .keys = 1 << KEY_BLOCK | 1 << KEY_THREAD | 1 << KEY_VEC,
+    .keys = 1 << KEY_BLOCK | 1 << KEY_THREAD | 1 << KEY_VEC | 1 << KEY_KEEP,
     .takes = skeleton_takes_views,
     .candidates = candidates,
     .check = check,
     .threads = threads,
     .registers = registers,
+    .rooms = rooms,
     .map = map,
     .evaluations = evaluations,
 };

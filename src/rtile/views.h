@@ -111,6 +111,8 @@ typedef struct {
     int64_t outer;            /* ... and the product of their extents */
     ReadWidths others;        /* of a map: reads that are no taps, along q (along) or lane */
     double others_bytes;      /* of what they read that moves with an output, per output */
+    int64_t outer_step;       /* elements of the first source from one of these points to the next;
+                               * < 0: not even, or a subscript of theirs is tested */
 } WindowView;
 
 enum { PERMUTE_AXES = 8, PERMUTE_SOURCES = 2 };

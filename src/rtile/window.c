@@ -85,6 +85,26 @@ static bool others_move(const TeStmt *s, const WindowView *v) {
     return false;
 }
 
+/* The first source's step along the flattened outer indices.  */
+static int64_t outer_step(const TeStmt *s, const Te *te, const WindowView *v) {
+    const WindowSource *x = &v->source[0];
+    int64_t step = -1, extent = 1;
+    bool known = true;                    /* extent is the same at all sizes */
+    for (int d = 0; d < te->tensor[x->access.tensor].rank; d++) {
+        if (d != x->dim_n && d != x->dim_m && x->access.guard[d]) return -1;
+    }
+    for (int k = v->n_other - 1; k >= 0; k--) {
+        int i = v->other[k];
+        if (view_extent(s, i) == 1) continue;
+        if ((x->access.varies >> i & 1) || (step >= 0 && !known)) return -1;
+        known = !s->index[i].hi.expr;
+        if (step < 0) step = x->access.offset.coef[i];
+        else if (x->access.offset.coef[i] != step * extent) return -1;
+        extent *= view_extent(s, i);
+    }
+    return step < 0 ? 0 : step;
+}
+
 static bool slides_little(const WindowSource *x) {
     return x->extent_s > 0 && x->extent_r > 0 && x->step_n < INT16_MAX &&
            x->dil_n < INT16_MAX && x->step_m < INT16_MAX && x->dil_m < INT16_MAX;
@@ -115,6 +135,7 @@ void window_describe(Problem *p, int align) {
         v->other[v->n_other++] = (uint8_t)i;
         v->outer *= view_extent(s, i);
     }
+    v->outer_step = outer_step(s, p->te, v);
     int64_t lanes = v->lane < 0 ? 1 : view_extent(s, v->lane);
     v->fits = little && (!v->map || v->along || v->lane >= 0) && v->extent_q > 0 &&
               v->extent_p > 0 && v->outer > 0 && lanes > 0 &&

@@ -203,9 +203,9 @@ static void test_maps_and_pools(void **state) {
     arena_destroy(a);
 }
 
-/* The best window: elements beside the halo are asked for once.  */
+/* The best window with inputs kept so: elements beside the halo are asked for once.  */
 static void window_traffic(Arena *a, const Device *dev, const char *op, int64_t rows,
-                           int64_t columns) {
+                           int64_t columns, RowKeep keep) {
     Diag d = diag_new(a);
     const Te *te;
     PlanSet set;
@@ -214,7 +214,11 @@ static void window_traffic(Arena *a, const Device *dev, const char *op, int64_t 
     Run r;
     plan(a, &d, dev, op, rows, columns, &te, &set);
     int rank = 0;
-    while (rank < set.n_rank && set.plans[0].ranked[rank].prog.skeleton != SK_WINDOW) rank++;
+    while (rank < set.n_rank) {
+        const RProg *x = &set.plans[0].ranked[rank].prog;
+        if (x->skeleton == SK_WINDOW && x->keep == keep) break;
+        rank++;
+    }
     assert_true(rank < set.n_rank);
     compile_choose(a, &set, rank, &whole);
     assert_int_equal(compile_build(a, &d, &whole, dev, &(BuildOptions){0}, &build), ST_OK);
@@ -226,10 +230,16 @@ static void window_traffic(Arena *a, const Device *dev, const char *op, int64_t 
     assert_int_equal(t->unique_load_sectors, inputs);
     assert_int_equal(t->unique_store_sectors, outputs);
     assert_in_range(t->global_store_sectors, outputs, 2 * outputs);
-    /* Patches ask for what their rows hold; runs begin within sectors.  */
-    double asked = (double)rprog_blocks(p, prog) * prog->threads *
-                   (double)(rprog_window_rows(p, prog, 0) * rprog_window_loads(p, prog, 0) *
-                            rprog_window_width(p, prog, 0));
+    /* Tiles are filled once, patches ask for what their rows hold; runs begin within sectors.  */
+    double asked, blocks = (double)rprog_blocks(p, prog);
+    if (keep == KEEP_SHARED) {
+        WindowTile tile = rprog_window_tile(p, prog);
+        asked = blocks * tile.planes * (double)(tile.rows * tile.pitch);
+    } else {
+        asked = blocks * prog->threads *
+                (double)(rprog_window_rows(p, prog, 0) * rprog_window_loads(p, prog, 0) *
+                         rprog_window_width(p, prog, 0));
+    }
     double most = 3 * asked * p->window.source[0].bytes / SECTOR;
     assert_in_range(t->global_load_sectors, inputs, (uint64_t)most);
 }
@@ -252,9 +262,11 @@ static void test_windows(void **state) {
     Arena *a = arena_create(NULL);
     Device *dev = fixture_device(a, "h200");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        ArenaMark mark = arena_mark(a);
-        window_traffic(a, dev, cases[i].op, cases[i].rows, cases[i].columns);
-        arena_reset(a, mark);
+        for (RowKeep keep = KEEP_REGISTERS; keep <= KEEP_SHARED; keep++) {
+            ArenaMark mark = arena_mark(a);
+            window_traffic(a, dev, cases[i].op, cases[i].rows, cases[i].columns, keep);
+            arena_reset(a, mark);
+        }
     }
     arena_destroy(a);
 }

@@ -83,3 +83,10 @@ void place_grid(const Kernel *k, Ir number, Ir *digit) {
         digit[i] = ir_sub(k->cg, last, digit[i]);
     }
 }
+
+void place_thread_digits(const Kernel *k, Ir number, Ir *digit) {
+    const IndexMap *m = &k->task->map;
+    TeExtent count[INDEX_DIGITS];
+    for (int i = 0; i < m->n_thread; i++) count[i] = index_count(k->cg->arena, m, &m->thread[i]);
+    place_digits(k->cg, number, count, m->n_thread, false, digit);
+}

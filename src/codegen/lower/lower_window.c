@@ -1,14 +1,24 @@
-/* Lowering of `window`: inputs that slide.  */
+/* Lowering of `window`: inputs that slide, or lie in shared memory with their halo.  */
 #include "codegen/lower/lower.h"
 
-/* The inputs of a window, by the outer indices of its reduction.  */
+/* The inputs of a window, by the outer indices of its reduction.  They may lie in shared memory,
+ * with their halo.  */
 static void add_window(FormBuilder *b, const Lowered *l) {
     const WindowView *v = &l->p->window;
     const TeStmt *s = &l->p->te->stmt[l->p->group->root];
-    bool again = false;
+    bool shared = l->r->keep == KEEP_SHARED, again = false;
     for (int i = s->n_left; i < s->n_index && !v->map; i++) again |= i != v->s && i != v->r;
     form_open(b, NODE_LOOP, LOOP_OUTER)->loop.count = again ? -1 : 1;
-    form_add(b, NODE_LOOP, LOOP_FOLD)->of = l->p->group->root;
+    if (shared) {
+        Node *n = form_add(b, NODE_COPY, 0);
+        n->of = 0;
+        form_writes(b, n, ROOM_BOX, 0);
+        form_block_sync(b);
+    }
+    Node *fold = form_add(b, NODE_LOOP, LOOP_FOLD);
+    fold->of = l->p->group->root;
+    if (shared) form_reads(b, fold, ROOM_BOX, 0);
+    if (shared && again) form_block_sync(b);
     form_close(b);
 }
 

@@ -59,9 +59,10 @@ static void window_place(Kernel *k) {
     at->n_order = 0;
     if (v->along || v->lane >= 0) at->order[at->n_order++] = v->along ? v->q : v->lane;
     ir_note(k->cg, "place: patches of %d x %d outputs", window_rows(k),
-            window_strip(k) * window_lanes(k));
+            window_strip(k) * (window_shared(k) ? 1 : window_lanes(k)));
     name_loops(k);
-    place_patches(k);
+    if (window_shared(k)) window_tile_place(k);
+    else place_patches(k);
     point_to_patch(k);
 }
 
@@ -172,11 +173,32 @@ int window_open_outer(Kernel *k) {
     return loops;
 }
 
+/* Threads without outputs leave a kernel whose block does not meet again.  */
+static void leave_idle(Kernel *k) {
+    Cg *cg = k->cg;
+    if (!k->window->live) return;
+    ir_if(cg, ir_unary(cg, IR_NOT, k->window->live));
+    ir_simple(cg, IR_STMT_RETURN);
+    ir_close(cg);
+}
+
+static void fold_reduction(Kernel *k) {
+    if (!window_shared(k)) {
+        walk_rows(k);
+        return;
+    }
+    if (k->window->live) ir_if(k->cg, k->window->live);
+    else ir_scope(k->cg);
+    walk_rows(k);
+    ir_close(k->cg);
+}
+
 /* ---- maps ---- */
 
 /* All that the patch reads of the sources: arrays y0, y1, ....  */
 static void load_sources(Kernel *k) {
     Cg *cg = k->cg;
+    leave_idle(k);
     for (int n = 0; n < window_view(k)->n_source; n++) {
         Ir y = ir_array(cg, ir_type(ir_compute(window_source(k, n)->read->type)),
                         ir_numbered(cg, "y", n), rprog_window_rows(k->task->p, k->task->r, n),
@@ -215,7 +237,7 @@ static void give_taps(Kernel *k) {
 
 static void window_fold(Kernel *k) {
     if (window_view(k)->map) load_sources(k);
-    else walk_rows(k);
+    else fold_reduction(k);
 }
 
 /* ---- outputs ---- */
@@ -234,6 +256,7 @@ static void window_elements(Kernel *k, const Node *n) {
     const WindowView *v = window_view(k);
     at->vec = k->task->vec;
     ir_note(cg, "elements: %d outputs of the patch at a time", at->vec);
+    if (!v->map) leave_idle(k);
     ir_count_of(cg, k->window->i, window_rows(k), IR_UNROLL_ALL);
     at->open = 2;
     if (v->p >= 0) open_ragged(k, AX_M, v->p, at->index[v->p]);
@@ -252,6 +275,7 @@ static void window_elements(Kernel *k, const Node *n) {
 const KernelRow kernel_window = {
     .place = window_place,
     .clear = window_clear,
+    .copy = window_tile_fill,
     .fold = window_fold,
     .elements = window_elements,
 };

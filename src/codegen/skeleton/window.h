@@ -9,6 +9,9 @@ typedef struct WindowAt {
     Ir i, j;                  /* ... and one in it: loops name these */
     Ir y, kk, f;              /* input row; row and column of the window: likewise */
     Ir source[WINDOW_SOURCES];   /* a map's inputs: values of rows */
+    Ir tid, row0, col0;       /* a block's tile: its first output, ... */
+    Ir first;                 /* ... its first point of the outer indices; the thread's is `at` */
+    Ir part, take, live;      /* shared memory, the patch in it, has the thread outputs (or NULL) */
 } WindowAt;
 
 static inline const WindowView *window_view(const Kernel *k) { return &k->task->p->window; }
@@ -21,6 +24,7 @@ static inline int window_strip(const Kernel *k) { return k->task->r->thread.exte
 static inline int window_lanes(const Kernel *k) {
     return rprog_window_lanes(k->task->p, k->task->r);
 }
+static inline bool window_shared(const Kernel *k) { return k->task->r->keep == KEEP_SHARED; }
 
 /* The map's axis of p (AX_M) or q; the first one is that of the other indices.  */
 static inline int window_axis(const Kernel *k, AxisClass axis) {
@@ -44,6 +48,19 @@ static inline Ir window_row_number(const Kernel *k) {
                                        : ir_int(k->cg, 0);
 }
 
+/* window_index.c: is subscript d a long long; how far it is at a position along the dimension's
+ * axis (sliding dimensions).  */
+bool window_wide(const Kernel *k, const WindowSource *x, int d);
+bool window_widens(const Kernel *k, const WindowSource *x, int d);     /* or offsets with it */
+Ir window_steps(const Kernel *k, const WindowSource *x, int d, Ir at);
+/* Load u of a row: `width` elements of `dtype` at a pointer become values in the array `to`.  */
+void window_row_put(Kernel *k, Ir to, Ir u, int width, Ir from, TeDtype dtype);
 /* window_row.c: a source's row as values in the array `to`; load u fills to[u * N ..].  */
 void window_row_load(Kernel *k, int n, Ir to);
+
+/* window_tile.c: inputs in shared memory.  */
+void window_tile_place(Kernel *k);
+/* The array `to` from input row y, or kk of the window.  */
+void window_tile_row(Kernel *k, Ir to);
+void window_tile_fill(Kernel *k, const Node *n);         /* window_tile.c: NODE_COPY */
 #endif

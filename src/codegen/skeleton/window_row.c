@@ -3,44 +3,6 @@
 
 /* A row of the input that a patch touches, loaded into registers as values.  */
 
-/* ---- subscripts ---- */
-
-/* Is subscript d a long long?  */
-static bool is_wide(const Kernel *k, const WindowSource *x, int d) {
-    Access first = x->access, last = x->access;
-    bool along = d == x->dim_n;
-    if (along || d == x->dim_m) {
-        first.sub[d].c = along ? x->base_n : x->base_m;
-        last.sub[d].c = first.sub[d].c + (along ? x->dil_n * x->extent_s : x->dil_m * x->extent_r);
-    }
-    return rprog_wide(k->task->p, k->task->r, &first, d) ||
-           rprog_wide(k->task->p, k->task->r, &last, d);
-}
-
-/* Are the subscript, or offsets that it goes into, long longs?  */
-static bool widens(const Kernel *k, const WindowSource *x, int d) {
-    return is_wide(k, x, d) || (rprog_wide(k->task->p, k->task->r, &x->access, -1) &&
-                                !cg_tensor_wide(k->cg, x->access.tensor));
-}
-
-/* How far subscript d is at a position along the axis of a dimension that slides.  */
-static Ir steps(const Kernel *k, const WindowSource *x, int d, Ir at) {
-    return ir_mul(k->cg, widens(k, x, d) ? ir_as(k->cg, IR_I64, at) : at,
-                  ir_int(k->cg, d == x->dim_n ? x->step_n : x->step_m));
-}
-
-/* ---- loads ---- */
-
-/* Load u of a row: `width` elements of `dtype` at a pointer become values in the array `to`.  */
-static void put_row(Kernel *k, Ir to, Ir u, int width, Ir from, TeDtype dtype) {
-    Cg *cg = k->cg;
-    Ir x = ir_let(cg, "x", ir_load(cg, from, width));
-    Ir p = ir_count(cg, "p", width, IR_UNROLL_ALL);
-    ir_set(cg, ir_element(cg, to, ir_add(cg, ir_mul_n(cg, u, width), p)),
-           cg_decode(cg, dtype, ir_lane(cg, x, p)));
-    ir_close(cg);
-}
-
 static int load_width(const Kernel *k, int n) {
     return window_view(k)->along ? window_row_vec(k, n) : 1;
 }
@@ -56,7 +18,7 @@ typedef struct {
 /* A position along a sliding dimension, which begins at `first`, and the subscript as it is.  */
 static Ir define_slide(Kernel *k, const WindowSource *x, int d, Ir at, int64_t first) {
     bool along = d == x->dim_n;
-    return ir_let_as(k->cg, place_base(is_wide(k, x, d)), along ? "wx" : "wy",
+    return ir_let_as(k->cg, place_base(window_wide(k, x, d)), along ? "wx" : "wy",
                      ir_add(k->cg, at, ir_int(k->cg, first)));
 }
 
@@ -75,11 +37,11 @@ static void define_from(Kernel *k, int n, Ir wy, Ir wx, RowPlace *out) {
                                 : cg_expr(&point, x->read->args[d], TE_I64);
         if (d != x->dim_n && (tested >> d & 1))
             out->inside = ir_both(cg, out->inside,
-                                  size_inside(cg, at, t->shape[d], is_wide(k, x, d)));
+                                  size_inside(cg, at, t->shape[d], window_wide(k, x, d)));
         sub[d] = slides               ? (d == x->dim_n ? wx : wy)
                  : x->access.guard[d] ? cg_tested(&point, x->read, d, &out->by[d])
                                       : at;
-        if (!slides && widens(k, x, d)) sub[d] = ir_as(cg, IR_I64, sub[d]);
+        if (!slides && window_widens(k, x, d)) sub[d] = ir_as(cg, IR_I64, sub[d]);
     }
     IrBase base = place_base(rprog_wide(k->task->p, k->task->r, &x->access, -1));
     out->from = ir_let_as(cg, base, "from", cg_offset_apart(cg, x->access.tensor, sub, out->by));
@@ -91,12 +53,12 @@ static RowPlace place_row(Kernel *k, int n) {
     const WindowAt *w = k->window;
     const WindowSource *x = window_source(k, n);
     int64_t first = x->base_n - window_row_shift(k, n);
-    Ir wx = steps(k, x, x->dim_n, w->col), wy = NULL;
+    Ir wx = window_steps(k, x, x->dim_n, w->col), wy = NULL;
     RowPlace out = {0};
     out.by[x->dim_n] = first;
     if (x->dim_m >= 0) {
         Ir down = window_rows(k) > 1 ? w->y : ir_mul_n(cg, w->kk, x->dil_m);
-        wy = ir_add(cg, steps(k, x, x->dim_m, w->row), down);
+        wy = ir_add(cg, window_steps(k, x, x->dim_m, w->row), down);
         out.down = define_slide(k, x, x->dim_m, wy, x->base_m);
         out.by[x->dim_m] = x->base_m;
     }
@@ -113,7 +75,7 @@ static Ir load_test(const Kernel *k, int n, const RowPlace *at, Ir u) {
     if (!(tested >> x->dim_n & 1)) return at->inside;
     Ir along = ir_add(cg, at->along, ir_mul_n(cg, u, load_width(k, n)));
     TeExtent end = cg->te->tensor[x->access.tensor].shape[x->dim_n];
-    return ir_both(cg, at->inside, size_inside(cg, along, end, is_wide(k, x, x->dim_n)));
+    return ir_both(cg, at->inside, size_inside(cg, along, end, window_wide(k, x, x->dim_n)));
 }
 
 /* The one element of a dimension of size 1 lies where its index 0 is, whatever index is tested.  */
@@ -138,6 +100,10 @@ void window_row_load(Kernel *k, int n, Ir to) {
     const WindowSource *x = window_source(k, n);
     const TeTensor *t = &cg->te->tensor[x->access.tensor];
     int width = window_row_vec(k, n);
+    if (rprog_window_tiled(k->task->r, n)) {
+        window_tile_row(k, to);
+        return;
+    }
     RowPlace at = place_row(k, n);
     Ir from = cg_pointer(cg, x->access.tensor, at.from, at.by);
     TeExtent step = size_times(cg->arena, size_number(load_width(k, n)),
@@ -146,7 +112,7 @@ void window_row_load(Kernel *k, int n, Ir to) {
     Ir test = load_test(k, n, &at, u), by = ir_mul(cg, u, size_value(cg, step));
     if (test) put_other(k, x, to, u, width);
     if (test) ir_if(cg, test);
-    put_row(k, to, u, width, ir_add(cg, from, by), t->dtype);
+    window_row_put(k, to, u, width, ir_add(cg, from, by), t->dtype);
     if (test) ir_close(cg);
     ir_close(cg);
 }
