@@ -202,6 +202,7 @@ bool rprog_region_pixels(const Problem *p, int side, const RRegion *x, RBox *out
     const FusedAxis *own = &p->con.axis[own_axis(side)];
     int64_t limit = corner_limit(LINES);
     if (!rprog_pixels(p, side, out) || out->pixels != LINES) return false;
+    if (out->pixel[0].dim < out->pixel[1].dim) return false;      /* down the columns */
     for (int i = 0; i < LINES; i++) {
         const RPixelDim *d = &out->pixel[i];
         int64_t shape = p->te->tensor[p->con.operand[side].access.tensor].shape[d->dim].value;

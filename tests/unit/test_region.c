@@ -268,6 +268,29 @@ static void test_joined_dimensions(void **state) {
     }
 }
 
+/* A copy goes through pixels as results follow each other: where these go down the columns of the
+ * image, it brings no lines.  */
+static void test_columns_of_images(void **state) {
+    (void)state;
+    static const char *const text[] = {
+        "op f(X: f16[3,10,12,64], K: f16[8,3,3,64]) -> Y: f16[3,12,10,8] {"
+        " Y[n,p,q,f] += (X[n,q+s-1,p+r-1,c] else 0) * K[f,r,s,c]; }",
+        "op f(X: f16[3,12,10,64], K: f16[8,3,3,64]) -> Y: f16[3,12,10,8] {"
+        " Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[f,r,s,c]; }"};
+    for (int lines = 0; lines < 2; lines++) {
+        Arena *a = arena_create(NULL);
+        KernelCase c;
+        RRegion x;
+        RBox box;
+        int64_t rows;
+        assert_null(kernel_open(&c, a, fixture_device(a, "t4"), text[lines], NULL));
+        const Problem *p = &c.plan.problem[0];
+        assert_true(rtile_region(p, 0, (RRegionTile){.tile = 64, .boxes = true}, &x));
+        assert_int_equal(rprog_region_pixels(p, 0, &x, &box, &rows), lines);
+        arena_destroy(a);
+    }
+}
+
 static void test_convolutions(void **state) {
     (void)state;
     static Job job[CONVS];
@@ -307,6 +330,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_convolutions),
                                        cmocka_unit_test(test_infinite),
                                        cmocka_unit_test(test_short_tiles),
-                                       cmocka_unit_test(test_joined_dimensions)};
+                                       cmocka_unit_test(test_joined_dimensions),
+                                       cmocka_unit_test(test_columns_of_images)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
