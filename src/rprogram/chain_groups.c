@@ -51,8 +51,8 @@ static bool same_load(const RLoad *a, const RLoad *b) {
     return a->kind == b->kind && a->mover == b->mover && a->vec == b->vec &&
            a->along == b->along && a->layout.inner == b->layout.inner &&
            a->layout.bits == b->layout.bits && a->layout.shift == b->layout.shift &&
-           a->layout.base == b->layout.base && !a->layout.pad && !a->raw && !a->region &&
-           !a->bytes && !a->table;
+           a->layout.base == b->layout.base && !a->layout.pad && !a->raw && !a->team &&
+           !a->region && !a->bytes && !a->table;
 }
 
 static const char *check_load(const Problem *p, const Device *dev, const RProg *r, int side) {

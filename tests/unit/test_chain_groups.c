@@ -119,6 +119,9 @@ static void what_does_not_fit_is_refused(Arena *a) {
     Case half = open_case(a, "h200", attention(a, 2048, 64, "s[b,i,j]"));
     assert_non_null(read_plan(a, &half, text_of(a, 256, 32, 64, 2, " overlap both"), true));
     assert_null(read_plan(a, &half, text_of(a, 320, 32, 64, 2, " overlap both"), false));
+    RProg r = *read_plan(a, &c, text_of(a, 128, 128, 128, 2, ""), true);
+    r.load[LOAD_B].team = 4;              /* boxes come alone */
+    assert_non_null(rprog_check(&c.p, c.dev, &r));
 }
 
 /* ---- candidates and prices ---- */
