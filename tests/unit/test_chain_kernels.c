@@ -62,6 +62,13 @@ typedef struct {
     "}\n"
 #define INTEGERS(m, k, n, e, type) BYTES(m, k, n, e, type, "i32", "(s[i,j] + c[j]) / 16")
 #define SMALL_REALS(m, k, n, e, type) BYTES(m, k, n, e, type, "f32", "max(s[i,j] + c[j], 0)")
+/* A mask cuts turns, whose columns of B that no row of a block has are cleared.  */
+#define MASKED(m, k, n, e, type, sums)                                                             \
+    "param M = " #m ", K = " #k ", N = " #n ", E = " #e ";\n"                                      \
+    "op pair(X: " type "[M,K], A: " type "[N,K], B: " type "[E,N]) -> Y: " sums "[M,E] {\n"        \
+    "  s[i,j] = sum[d](X[i,d] * A[j,d]);\n"                                                        \
+    "  Y[i,e] = sum[j]((j > i - 21 && j <= i ? " type "(s[i,j] / 16) : " type "(0)) * B[e,j]);\n"   \
+    "}\n"
 
 /* The log of the sum of exponentials beside, and a map of results.  */
 #define LOG_SUM(l, n, d)                                                                           \
@@ -151,6 +158,7 @@ static const Case groups[] = {
     {"groups window", "h200", WINDOW(300, 300, 64, 70)},
     {"groups of bytes", "h200", INTEGERS(130, 64, 160, 64, "i8")},
     {"groups of small reals", "h200", SMALL_REALS(130, 64, 96, 64, "f8e4m3")},
+    {"groups of bytes masked", "h200", MASKED(130, 64, 160, 64, "i8", "i32")},
     {"groups pair", "h200", PAIR(130, 64, 160, 64, "bf16")},
     {"groups columns in chunks", "h200", TURNED(136, 264, 64, 11)},
     {"groups of heads", "h200", GROUPED(4, 2, 70, 130, 64)},
@@ -164,6 +172,8 @@ static const Case groups[] = {
     {"tensor window", "b200", WINDOW(300, 300, 64, 70)},
     {"tensor bytes", "b200", INTEGERS(130, 64, 160, 64, "i8")},
     {"tensor small reals", "b200", SMALL_REALS(130, 64, 96, 64, "f8e4m3")},
+    {"tensor bytes masked", "b200", MASKED(130, 64, 160, 64, "i8", "i32")},
+    {"tensor small reals masked", "b200", MASKED(130, 64, 160, 64, "f8e4m3", "f32")},
     {"tensor pair", "b200", PAIR(130, 64, 160, 64, "bf16")},
     {"tensor of heads", "b200", GROUPED(4, 2, 70, 130, 64)},
 };

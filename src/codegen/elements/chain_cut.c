@@ -38,7 +38,7 @@ static Ir column_of(const Kernel *k, const Side *s, Ir at) {
 void chain_clear_cut(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     const Side *s = &k->c->side[1];
-    IrBase base = s->inner_k ? IR_U16 : IR_U64;           /* what lies in one row of V */
+    IrBase base = s->inner_k ? ir_storage(s->tile) : IR_U64;      /* what lies in one row of V */
     int each = s->inner_k ? s->elem : 8, count = (int)(s->room->bytes / each);
     Ir first = ir_let(cg, "cut_first", first_column(k, n)), x = ir_name(cg, ir_type(IR_I32), "x");
     Ir to = ir_mul(cg, operand_ring(k, s)->slot, operand_ring(k, s)->bytes);
