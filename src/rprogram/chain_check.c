@@ -116,6 +116,7 @@ const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
     if (r->keep != KEEP_REGISTERS && r->keep != KEEP_SHARED)
         return "operand a of a chain stays in registers or in shared memory";
     if (r->tail || r->stats || r->lanes != 1) return "a chain has no tail";
+    if (r->via == VIA_BOXES) return "boxes store no results of a chain";
     if ((why = check_order(p, dev, r))) return why;
     if (r->split > 1 && rprog_warpgroups(dev, r)) return "slices of turns are of units of warps";
     if ((why = rprog_warpgroups(dev, r) ? chain_groups_check(p, dev, r)

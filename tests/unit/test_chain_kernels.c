@@ -465,6 +465,44 @@ static void chains_of_blocks_that_stay_are_right(void **state) {
     try_all(staying_turns, STAYING_TURNS, keep_staying, 2);
 }
 
+/* Units of 8 bits have results as their operand only where rows of A lie in another order: copies of
+ * threads bring them so, and boxes.  Every run tries both.  */
+static void rows_lie_in_order(void **state) {
+    static const Case ordered[] = {{"order of threads", "t4", INTEGERS(32, 32, 32, 16, "i8")},
+                                   {"order of boxes", "h200", INTEGERS(64, 64, 32, 32, "i8")}};
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Nvrtc *nvrtc;
+    (void)state;
+    if (nvrtc_open(a, &d, NULL, NULL, &nvrtc)) skip();
+    for (int boxes = 0; boxes < 2; boxes++) {
+        KernelCase c;
+        const Case *x = &ordered[boxes];
+        const char *bad = kernel_open_decided(&c, a, fixture_device(a, x->profile), x->text, NULL,
+                                              JOINED | CHAINS);
+        if (!bad && boxes) bad = kernel_keep_groups(&c);
+        if (!bad) bad = prove(&c, nvrtc, 0);
+        if (bad) printf("%s\n", kernel_report(&c, x->name, bad));
+        assert_null(bad);
+    }
+    arena_destroy(a);
+}
+
+/* A plan that says so is refused.  */
+static void boxes_store_no_results(void **state) {
+    Arena *a = arena_create(NULL);
+    KernelCase c;
+    (void)state;
+    assert_null(kernel_open_decided(&c, a, fixture_device(a, "h200"), PAIR(64, 64, 64, 64, "bf16"),
+                                    NULL, JOINED | CHAINS));
+    for (int i = 0; i < c.set[0].n; i++) {
+        RProg r = c.set[0].prog[i];
+        r.via = VIA_BOXES;
+        assert_non_null(rprog_check(&c.plan.problem[0], c.dev, &r));
+    }
+    arena_destroy(a);
+}
+
 static uint16_t half(double x) { return num_f16_encode(x, ROUND_NEAREST_EVEN, false); }
 
 static double whole(Rng *rng) { return (int)rng_below(rng, 81) - 40; }
@@ -602,6 +640,8 @@ static void streams_read_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(chains_are_right),
+                                       cmocka_unit_test(rows_lie_in_order),
+                                       cmocka_unit_test(boxes_store_no_results),
                                        cmocka_unit_test(chains_of_warpgroups_are_right),
                                        cmocka_unit_test(chains_that_stream_k_are_right),
                                        cmocka_unit_test(chains_of_blocks_that_stay_are_right),
