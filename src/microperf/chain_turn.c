@@ -6,8 +6,10 @@
  * resident blocks of an SM, clocks per turn and SM:
  *
  *   unit: the k-step of either product, as of a contract program (step.c): fragments, latency, rate
- *   folds: r * w * (s / 32 * (maps + 1 for the leader) + WM * E / 32 to correct results + 2 * rows
- *       of a lane * log2(lanes of a row) for shuffles and steps) / issue
+ *   folds: r * w * (s / 32 * (maps, none where scores are multiples of results, + 1 for the leader
+ *       + tests of columns in the share of turns that a mask cuts) + WM * E / 32 to correct results
+ *       + 2 * rows of a lane * log2(lanes of a row) for shuffles and steps + of warpgroups what
+ *       they issue for both products (warpgroup.c)) / issue
  *   powers: the larger of r * w * s * powers / rate(mufu.ex2) and their issue: the power's
  *       argument, the power, folds that follow, 0.5 for a conversion of two
  *
@@ -58,6 +60,18 @@ static int log2_of(int n) {
     return bits;
 }
 
+/* Instructions that test the column of a score, on the mean of all turns: a comparison with each
+ * end that a row has, a selection.  */
+static double cut_ops(const Model *m, const RProg *r) {
+    int64_t tiles = rprog_tiles(m->p, r, AX_M);
+    double tests = m->p->chain->chain->bounds.n_from > 0 ? 2 : 1, cut = 0, visited = 0;
+    for (int64_t i = 0; i < tiles; i++) {
+        cut += (double)rprog_chain_cut(m->p, r, i);
+        visited += (double)rprog_chain_visited(m->p, r, i);
+    }
+    return visited > 0 ? (tests + 1) * cut / visited : 0;
+}
+
 /* Instructions of all warps between the products.  */
 static void count_scores(const Model *m, const RProg *r, ChainTurn *t) {
     const ChainFacts *f = m->p->chain;
@@ -72,7 +86,9 @@ static void count_scores(const Model *m, const RProg *r, ChainTurn *t) {
     if (t->apart)             /* results are corrected where they lie, now and then */
         t->moves = t->teams *
                    mp_moved_clocks(m, r->block.extent[AX_N], rprog_chain_terms(m->dev, r));
-    t->folds = scores * f->ops + (follows ? shuffles : 0) + (t->apart ? 0 : corrected);
+    double ops = f->ops + cut_ops(m, r);
+    double issued = t->apart ? 0 : t->step[0].own_issue + t->step[1].own_issue;
+    t->folds = scores * ops + issued + (follows ? shuffles : 0) + (t->apart ? 0 : corrected);
     t->meet = follows ? 2 * SHUFFLE * log2_of(lanes) : 0;
 }
 

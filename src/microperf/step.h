@@ -11,6 +11,7 @@ typedef struct {
     double wavefronts, stored, sectors, bytes;            /* stored: of the wavefronts */
     double passes;            /* of loads through L1, which has the banks of shared memory */
     double groups, group_fma, group_issue;/* per warp: fragments fetched together */
+    double own_issue;         /* of warpgroups: what they issue themselves */
     double region;            /* of `bytes`, what a block loads once, times its steps */
 } Step;
 

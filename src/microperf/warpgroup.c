@@ -233,7 +233,8 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
     s.fma = s.warps * s.groups * tiles;
     s.group_issue = tiles * PRODUCT_ISSUE;
     if (made_side(r) >= 0) s.group_issue += made_issue(m, r, made_side(r));
-    s.issue = s.warps * (STEP_ISSUE + s.groups * s.group_issue) + COPY_ISSUE;
+    s.own_issue = s.warps * (STEP_ISSUE + s.groups * s.group_issue);
+    s.issue = s.own_issue + COPY_ISSUE;
     for (int side = 0; side < m->p->n_operand; side++) {
         s.stored += (double)c->of[side].store_wavefronts;
         s.wavefronts += warpgroups(m, r) * operand_reads(m, r, c, side);

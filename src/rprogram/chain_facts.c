@@ -59,13 +59,31 @@ int rprog_chain_terms(const Device *dev, const RProg *r) {
 
 int64_t rprog_chain_turns(const Problem *p, const RProg *r) { return rprog_tiles(p, r, AX_N); }
 
+/* The first row of a tile, and the one behind its last.  */
+static int64_t rows_of_tile(const Problem *p, const RProg *r, int64_t tile, int64_t *end) {
+    int64_t first = tile * r->block.extent[AX_M];
+    *end = first + r->block.extent[AX_M];
+    if (*end > p->extent[AX_M]) *end = p->extent[AX_M];
+    return first;
+}
+
 int64_t rprog_chain_visited(const Problem *p, const RProg *r, int64_t tile) {
-    int64_t rows = r->block.extent[AX_M], columns = r->block.extent[AX_N], from, to;
-    int64_t first = tile * rows, end = first + rows;
-    if (end > p->extent[AX_M]) end = p->extent[AX_M];
+    int64_t columns = r->block.extent[AX_N], from, to, end;
+    int64_t first = rows_of_tile(p, r, tile, &end);
     rtile_chain_columns(p, first, end, &from, &to);
     int64_t n = ceil_div(to, columns) - from / columns;
     return n > 1 ? n : 1;
+}
+
+/* Ends of columns move one way from row to row: what the first and the last row have, all have.  */
+int64_t rprog_chain_cut(const Problem *p, const RProg *r, int64_t tile) {
+    int64_t columns = r->block.extent[AX_N], from[2], to[2], end;
+    int64_t first = rows_of_tile(p, r, tile, &end);
+    rtile_chain_columns(p, first, first + 1, &from[0], &to[0]);
+    rtile_chain_columns(p, end - 1, end, &from[1], &to[1]);
+    int64_t begin = ceil_div(from[0] > from[1] ? from[0] : from[1], columns);
+    int64_t whole = (to[0] < to[1] ? to[0] : to[1]) / columns - begin;
+    return rprog_chain_visited(p, r, tile) - (whole > 0 ? whole : 0);
 }
 
 /* The row tile of a number, of groups of batches.  */

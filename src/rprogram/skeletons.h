@@ -250,8 +250,10 @@ static inline bool rprog_chain_parted(const Problem *p, const RProg *r) {
 }
 /* The largest sum of turns that a block has, of a few blocks; `blocks` are launched.  */
 int64_t rprog_chain_longest(const Problem *p, const RProg *r, int64_t blocks);
-/* Turns that the blocks of row tile `tile` visit, as far as bounds are known (Chain.bounds).  */
+/* Turns that the blocks of row tile `tile` visit, as far as bounds are known (Chain.bounds); of
+ * these, those in which some row lacks a column.  */
 int64_t rprog_chain_visited(const Problem *p, const RProg *r, int64_t tile);
+int64_t rprog_chain_cut(const Problem *p, const RProg *r, int64_t tile);
 /* Bytes of the workspace before what slices leave of reduction i of ChainFacts.slices (the last is
  * the second product: all).  */
 int64_t rprog_chain_left(const Problem *p, const RProg *r, int i);

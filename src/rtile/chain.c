@@ -4,6 +4,8 @@
  * maps of its results.  Its operand a alone has no place in memory.  */
 #include "rtile/facts.h"
 
+#include <math.h>
+
 uint8_t rtile_chain_index(const KernelGroup *g, uint8_t runs) {
     const Chain *c = g->chain;
     int second = 0;
@@ -37,18 +39,84 @@ static bool has_power(const TeExpr *e, const TeExpr *wanted) {
     return any;
 }
 
-/* Instructions for each score: maps, folds of reductions, and the operand.  The exponential that
- * the operand and the sum of the row share is counted once, and apart: `stop`.  */
+static bool is_none(const TeExpr *e) {
+    return (e->kind == TE_REAL && e->v.r == -(double)INFINITY) ||
+           (e->kind == TE_NEG && e->args[0]->kind == TE_REAL && e->args[0]->v.r == INFINITY);
+}
+
+/* A chain's statements.  */
+typedef struct {
+    const Te *te;
+    const KernelGroup *g;
+} Scores;
+
+/* The statement of the group that maps scores to a tensor of f32; NULL: there is none.  */
+static const TeExpr *map_of(const Scores *x, int tensor) {
+    for (int i = 0; i < x->g->n_fused; i++) {
+        const TeStmt *s = &x->te->stmt[x->g->fused[i]];
+        if (x->g->chain->part[i] == CHAIN_SCORE && s->tensor == tensor &&
+            x->te->tensor[tensor].dtype == TE_F32)
+            return s->rhs;
+    }
+    return NULL;
+}
+
+/* Is e a positive multiple of the first product's result, wherever it is a score at all, *by of it?
+ * Conditions that the bounds of columns say all of are tested where they cut a tile.  */
+static bool is_multiple(const Scores *x, const TeExpr *e, double *by) {
+    const TeExpr *map;
+    switch (e->kind) {
+    case TE_READ:
+        if (e->v.ref == x->te->stmt[x->g->root].tensor)
+            return x->te->tensor[e->v.ref].dtype == TE_F32;
+        map = map_of(x, e->v.ref);
+        return map && is_multiple(x, map, by);
+    case TE_MUL:
+        for (int i = 0; i < 2; i++) {
+            const TeExpr *factor = e->args[i];
+            if (factor->kind != TE_REAL || !(factor->v.r > 0)) continue;
+            *by *= factor->v.r;
+            return is_multiple(x, e->args[!i], by);
+        }
+        return false;
+    case TE_SELECT:
+        if (!x->g->chain->bounds.tested) return false;
+        if (is_none(e->args[2])) return is_multiple(x, e->args[1], by);
+        return is_none(e->args[1]) && is_multiple(x, e->args[2], by);
+    default: return false;
+    }
+}
+
+/* By what scores are the first product's results, as their leader reduces them; 0: by no positive
+ * number.  */
+static double multiple_of(const Te *te, const KernelGroup *g) {
+    const Chain *c = g->chain;
+    double by = 1;
+    if (!c->rows) return 0;
+    const TeExpr *leader = te->stmt[c->rows->stmt[c->leader]].rhs;
+    return is_multiple(&(Scores){te, g}, leader->args[0], &by) ? by : 0;
+}
+
+/* Is the statement what results stand for: the leader's fold, or a map in front of it?  */
+static bool is_spared(const KernelGroup *g, int i) {
+    return g->chain->part[i] == CHAIN_SCORE ||
+           g->fused[i] == g->chain->rows->stmt[g->chain->leader];
+}
+
+/* Instructions for each score: maps, unless results stand for what they make, folds of reductions,
+ * and the operand.  The exponential that the operand and the sum of the row share is counted once,
+ * and apart: `stop`.  */
 static void count_scores(const Te *te, const KernelGroup *g, const TeExpr *operand,
                          ChainFacts *f) {
     const TeExpr *power = g->chain->power;
     for (int i = 0; i < g->n_fused; i++) {
         const TeExpr *e = te->stmt[g->fused[i]].rhs;
-        if (g->chain->part[i] == CHAIN_SCORE) f->ops += expr_ops(e);
+        bool spared = f->multiple > 0 && is_spared(g, i);
+        if (g->chain->part[i] == CHAIN_SCORE && !spared) f->ops += expr_ops(e);
         if (g->chain->part[i] != CHAIN_REDUCE) continue;
         f->values++;
         if (power && has_power(e->args[0], power)) f->power_ops += 1;
-        else f->ops += 1 + expr_ops(e->args[0]);
+        else f->ops += 1 + (spared ? 0 : expr_ops(e->args[0]));
     }
     double rest = expr_ops_without(operand, NULL, power, NULL) - (operand->kind == TE_CAST);
     if (!power) f->ops += rest;
@@ -191,7 +259,8 @@ void chain_describe(Arena *a, int align, const bool *stored, Problem *p) {
         access_resize(p->te, &second);
     }
     if (!p->next) access_chain_contraction(p->te, p->group, &second, &why);
-    *f = (ChainFacts){.chain = p->group->chain, .slices = slices_of(a, p->group->chain)};
+    *f = (ChainFacts){.chain = p->group->chain, .slices = slices_of(a, p->group->chain),
+                      .multiple = multiple_of(p->te, p->group)};
     count_scores(p->te, p->group, second.operand[0].expr, f);
     for (int i = 0; i < f->chain->bounds.n_from; i++)
         f->from[i] = end_of(p, &f->chain->bounds.from[i]);

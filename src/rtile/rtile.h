@@ -132,6 +132,8 @@ typedef struct {
  * score, that is, result of the first.  */
 typedef struct {
     const Chain *chain;
+    double multiple;          /* scores are so many times the first product's results, which stand
+                               * for them but in turns that a mask cuts; 0: they are made of them */
     double ops;               /* instructions before the row's leader is known: maps, its fold */
     double powers;            /* exponentials; what is made for each of them: its argument, ... */
     double power_ops;         /* ... folds of what follows, the rest of the operand */

@@ -61,68 +61,6 @@ void chain_clear(Kernel *k) {
 
 /* ---- scores ---- */
 
-static bool is_none(const TeExpr *e) {
-    return (e->kind == TE_REAL && e->v.r == -(double)INFINITY) ||
-           (e->kind == TE_NEG && e->args[0]->kind == TE_REAL && e->args[0]->v.r == INFINITY);
-}
-
-/* What scores are made of.  */
-typedef struct {
-    const Te *te;
-    const KernelGroup *g;
-} Scores;
-
-/* The statement of the group that maps scores to a tensor of f32; NULL: there is none.  */
-static const TeExpr *map_of(const Scores *x, int tensor) {
-    for (int i = 0; i < x->g->n_fused; i++) {
-        const TeStmt *s = &x->te->stmt[x->g->fused[i]];
-        if (x->g->chain->part[i] == CHAIN_SCORE && s->tensor == tensor &&
-            x->te->tensor[tensor].dtype == TE_F32)
-            return s->rhs;
-    }
-    return NULL;
-}
-
-/* Is e a positive multiple of the first product's result, wherever it is a score at all, *by of it?
- * Conditions that the bounds of columns say all of are tested where they cut a tile.  */
-static bool is_multiple(const Scores *x, const TeExpr *e, double *by) {
-    const TeExpr *map;
-    switch (e->kind) {
-    case TE_READ:
-        if (e->v.ref == x->te->stmt[x->g->root].tensor)
-            return x->te->tensor[e->v.ref].dtype == TE_F32;
-        map = map_of(x, e->v.ref);
-        return map && is_multiple(x, map, by);
-    case TE_MUL:
-        for (int i = 0; i < 2; i++) {
-            const TeExpr *factor = e->args[i];
-            if (factor->kind != TE_REAL || !(factor->v.r > 0)) continue;
-            *by *= factor->v.r;
-            return is_multiple(x, e->args[!i], by);
-        }
-        return false;
-    case TE_SELECT:
-        if (!x->g->chain->bounds.tested) return false;
-        if (is_none(e->args[2])) return is_multiple(x, e->args[1], by);
-        return is_none(e->args[1]) && is_multiple(x, e->args[2], by);
-    default: return false;
-    }
-}
-
-bool chain_scales(const Te *te, const KernelGroup *g, double *by) {
-    const Chain *c = g->chain;
-    double x = 1;
-    if (!c->rows) return false;
-    const TeExpr *leader = te->stmt[c->rows->stmt[c->leader]].rhs;
-    bool is = is_multiple(&(Scores){te, g}, leader->args[0], &x);
-    if (is) *by = x;
-    return is;
-}
-
-bool chain_multiple(const Kernel *k, double *by) {
-    return chain_scales(k->cg->te, k->task->p->group, by);
-}
-
 /* The maps of a score at the element at hand.  */
 static void define_maps(Kernel *k) {
     const KernelGroup *g = k->task->p->group;
@@ -178,8 +116,7 @@ static Ir terms_of(Kernel *k) { return k->term ? k->term : declare_terms(k); }
 /* The scores as their leader reduces them; of multiples of results, these.  */
 static void make_scores(Kernel *k) {
     Cg *cg = k->cg;
-    double by;
-    if (chain_multiple(k, &by)) {
+    if (k->task->p->chain->multiple > 0) {
         k->score = k->own->acc;
         return;
     }
@@ -240,9 +177,8 @@ static Ir multiplier_of(const Kernel *k, double by) {
 
 /* The same of scores as they are held.  */
 static Ir multiplier(const Kernel *k) {
-    double by = 1;
-    chain_multiple(k, &by);
-    return multiplier_of(k, by);
+    double by = k->task->p->chain->multiple;
+    return multiplier_of(k, by > 0 ? by : 1);
 }
 
 static Ir power_of_two(const Kernel *k, Ir x) {

@@ -32,9 +32,8 @@ Ir chain_row_leads(const Kernel *k);
 /* -- chain.c -- */
 /* What a thread holds of the reductions of its rows, at row x.  */
 Partials chain_held(const Kernel *k);
-/* As chain_scales.  What is held becomes relative to the tops of the rows.  The leader, as scores
- * are held, and a score as exponents have them.  */
-bool chain_multiple(const Kernel *k, double *by);
+/* What is held becomes relative to the tops of the rows.  The leader, as scores are held, and a
+ * score as exponents have them.  */
 void chain_rescale(Kernel *k, const Partials *p);
 Ir chain_top(const Kernel *k, const Partial *leader);
 Ir chain_exponent(const Kernel *k, Ir score);

@@ -157,11 +157,11 @@ static void put_in_place(Kernel *k, int stmt) {
 /* Where the leaders are now, and what they are as scores.  */
 static void top_values(Kernel *k, const Partials *p) {
     Cg *cg = k->cg;
-    double by = 1;
+    double by = k->task->p->chain->multiple;
     const Partial *leader = monoid_of(p, chain_statement(k, chain_of(k)->leader)->rhs);
     ir_count_of(cg, k->var.x, chain_thread_rows(k), IR_UNROLL_ALL);
     ir_set(cg, top_of_row(k), chain_top(k, leader));
-    if (chain_multiple(k, &by)) ir_update(cg, IR_MUL, leader->value, cg_real(cg, TE_F32, by));
+    if (by > 0) ir_update(cg, IR_MUL, leader->value, cg_real(cg, TE_F32, by));
     ir_close(cg);
 }
 

@@ -111,13 +111,11 @@ bool stats_any_online(const Problem *p, const RProg *r, int pass);
 bool stats_emits(const Kernel *k, int stmt);
 bool stats_stores(const Kernel *k, int stmt);
 bool stats_is_kept(const Kernel *k, int stmt);            /* is it in place of the results? */
-/* chain*.c: rows of scores of a chain.  Are scores a positive multiple of the first product's
- * results (these stand for them then), *by of them?  What a thread holds of each row, and (where
- * terms are the operand of a later turn's products) terms; the scores of a turn, folded, and the
- * results so far moved to their bases, if these are not; the second product's operand of the terms;
- * values of the rows behind all turns; those of the row at hand of the second product's results, by
- * name; columns of a block, where a mask decides.  */
-bool chain_scales(const Te *te, const KernelGroup *g, double *by);
+/* chain*.c: rows of scores of a chain.  What a thread holds of each row, and (where terms are the
+ * operand of a later turn's products) terms; the scores of a turn, folded, and the results so far
+ * moved to their bases, if these are not; the second product's operand of the terms; values of the
+ * rows behind all turns; those of the row at hand of the second product's results, by name; columns
+ * of a block, where a mask decides.  */
 void chain_clear(Kernel *k);
 void chain_fold(Kernel *k, const Node *n);
 void chain_declare(Kernel *k);

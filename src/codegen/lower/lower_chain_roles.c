@@ -85,8 +85,7 @@ void lower_chain_copies(const Make *m) {
 
 /* Do scores begin with their first products?  */
 static bool begins(const Make *m) {
-    double by;
-    return chain_scales(m->l->p->te, m->l->p->group, &by);
+    return m->l->p->chain->multiple > 0;
 }
 
 /* Begins those of the turn that the ring of the product has come to.  */

@@ -134,8 +134,7 @@ static bool load_own(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p,
                      const uint32_t at[LANES], const uint32_t offset[LANES]) {
     SimBlock *b = w->block;
     uint32_t bytes = (uint32_t)i->bytes * i->count;
-    bool strong = i->flags & ACCESS_STRONG;
-    if (!sim_shadow_read_lanes(w, i, active, b, offset, bytes, strong)) return false;
+    if (!sim_shadow_read_lanes(w, i, active, b, offset, bytes)) return false;
     SIM_EACH(l, active) p->host[l] = b->smem + offset[l];
     count_shared(w, i, active, at);
     return true;

@@ -2,8 +2,9 @@
  *
  * Only results that every evaluation gives are taken: integers that do not overflow, reals that
  * need no rounding, neutral operands (x + 0.0 is none: it changes the sign of -0), conditions and
- * the branches that they choose.  Types stay what the text gives them: an expression that would
- * take another type in its new place is left alone or cast.  */
+ * the branches that they choose; and of roots of f32, whose evaluations differ, the nearest.  Types
+ * stay what the text gives them: an expression that would take another type in its new place is
+ * left alone or cast.  */
 #include "te/tree/arith.h"
 #include "te/edit/edit.h"
 #include "te/tree/tree.h"
@@ -200,6 +201,12 @@ static TeExpr *neutral(const TeExpr *e) {
     return left && left->type == e->type && te_own_type(left) ? left : NULL;
 }
 
+static TeExpr *literal(Norm *n, const TeExpr *e, double v) {
+    TeExpr *x = te_expr_node(n->a, TE_REAL, e->type, 0, e->pos);
+    x->v.r = v;
+    return x;
+}
+
 static TeExpr *arithmetic(Norm *n, TeExpr *e) {
     TeExpr *x = e->args[0], *y = e->args[1];
     int64_t i;
@@ -208,11 +215,27 @@ static TeExpr *arithmetic(Norm *n, TeExpr *e) {
         integer(n->te, e, &i))
         return te_expr_int(n->a, i, e->type, e->pos);
     if (x->kind == TE_REAL && y->kind == TE_REAL && real_op(e->kind, e->type, x->v.r, y->v.r, &r)) {
-        TeExpr *literal = te_expr_node(n->a, TE_REAL, e->type, 0, e->pos);
-        literal->v.r = r;
-        return literal;
+        return literal(n, e, r);
     }
     return e->kind >= TE_ADD && e->kind <= TE_DIV ? neutral(e) : NULL;
+}
+
+/* A static integer as a real that has it.  */
+static TeExpr *converted(Norm *n, const TeExpr *e) {
+    int64_t i;
+    bool real = e->store == TE_F32 || e->store == TE_F64;
+    return real && integer(n->te, e->args[0], &i) && exact_in(e->store, (double)i)
+               ? literal(n, e, (double)i)
+               : NULL;
+}
+
+/* 1/sqrt(D) is how attention scales its scores: a factor that is known (rtile/chain.c).  */
+static TeExpr *root(Norm *n, const TeExpr *e) {
+    bool inverse = e->v.fn == TE_FN_RSQRT;
+    if ((!inverse && e->v.fn != TE_FN_SQRT) || e->type != TE_F32 || e->args[0]->kind != TE_REAL)
+        return NULL;
+    double x = (float)e->args[0]->v.r, v = inverse ? 1 / sqrt(x) : sqrt(x);
+    return x > 0 && isfinite(x) ? literal(n, e, (float)v) : NULL;
 }
 
 /* The branch that a known condition chooses, in the type in which the branches meet.  */
@@ -246,6 +269,10 @@ static bool fold(Norm *n, TeExpr **slot) {
         any |= fold(n, &e->other);
     if (te_is_arithmetic(e->kind))
         folded = arithmetic(n, e);
+    else if (e->kind == TE_CAST)
+        folded = converted(n, e);
+    else if (e->kind == TE_CALL)
+        folded = root(n, e);
     else
         folded = e->kind == TE_SELECT ? branch(n, e) : condition(n, e);
     if (folded)
