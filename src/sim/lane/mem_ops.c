@@ -133,8 +133,8 @@ static void count_shared(SimWarp *w, const SimInst *i, uint32_t active, const ui
 static bool load_own(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p,
                      const uint32_t at[LANES], const uint32_t offset[LANES]) {
     SimBlock *b = w->block;
-    uint32_t bytes = (uint32_t)i->bytes * i->count;
-    if (!sim_shadow_read_lanes(w, i, active, b, offset, bytes)) return false;
+    bool strong = i->flags & ACCESS_STRONG;
+    if (!sim_shadow_read_lanes(w, i, active, b, offset, strong)) return false;
     SIM_EACH(l, active) p->host[l] = b->smem + offset[l];
     count_shared(w, i, active, at);
     return true;

@@ -208,8 +208,8 @@ static inline bool read_words(Access a, uint32_t offset, uint32_t bytes, bool st
 }
 
 bool sim_shadow_read_lanes(SimWarp *w, const SimInst *i, uint32_t active, SimBlock *owner,
-                           const uint32_t offset[LANES], uint32_t bytes) {
-    bool strong = i->flags & ACCESS_STRONG;
+                           const uint32_t offset[LANES], bool strong) {
+    uint32_t bytes = (uint32_t)i->bytes * i->count;
     int first[LANES];                        /* the lane that reads the same place on behalf */
     uint32_t with[LANES];                    /* the lanes that it reads for */
     uint32_t own = 0;

@@ -59,10 +59,10 @@ void sim_strong_end(SimWarp *w, uint32_t lanes);
  * uninitialised, in-flight and racing bytes; sim_shadow_write on in-flight and racing bytes.
  * Atomics race with plain accesses only.  */
 bool sim_shadow_read(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes);
-/* The same for a load of all active lanes, each of `bytes` bytes from 4 up; of a strong one as
+/* The same for a load `i` of all active lanes, each of 4 bytes and more; strong: as
  * sim_shadow_read_strong.  */
 bool sim_shadow_read_lanes(SimWarp *w, const SimInst *i, uint32_t active, SimBlock *owner,
-                           const uint32_t offset[LANES], uint32_t bytes);
+                           const uint32_t offset[LANES], bool strong);
 bool sim_shadow_write(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes);
 /* As sim_shadow_write, for a store whose bytes are known: writing what is there already does not
  * race with other writes.  */
