@@ -12,6 +12,7 @@
  * index is a digit of its own.  */
 typedef struct {
     bool fits;
+    const TeExpr *read;       /* the widest one; at other sizes still this one */
     FusedAxis out;            /* the spatial indices; the one that is contiguous in the read last */
     int64_t divisor;          /* divides the columns, and */
     int64_t red_divisor;      /* the rows, at all run-time sizes */

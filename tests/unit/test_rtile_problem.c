@@ -502,6 +502,20 @@ static void rows_of_scales(void **state) {
     }
 }
 
+/* Which read has the columns of a reduction may be another one at other sizes, but kernels are for
+ * all.  */
+static void columns_are_those_of_all_sizes(void **state) {
+    Arena *a = *state;
+    Problem p = problem_of(a, "param K = 2..5;\n"
+        "op f(X: u8[32,K,7], M: f32[7,32]) -> Y: f32[7,32] {"
+        " Y[i,j] = sum[k](X[j,k,i] - M[i,j]) where k in 0:K; }", 0, 0), small;
+    rtile_resize(a, &p, te_sized(a, p.te, (const int64_t[]){2}), 0, &small);
+    const FusedAxis *x = &p.column.out, *y = &small.column.out;
+    assert_true(p.column.fits && small.column.fits && x->n == 2 && y->n == 2);
+    assert_memory_equal(x->index, y->index, 2 * sizeof *x->index);
+    assert_int_equal(small.column.red.extent, 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(plain_matmul, set_up, tear_down),
@@ -521,6 +535,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(neighbours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(promises, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_of_scales, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(columns_are_those_of_all_sizes, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
