@@ -572,7 +572,7 @@ static const char *pick_whole(KernelCase *c) {
 /* Turns have as many columns as their tiles, the last one, too.  */
 static double made(const KernelCase *c, int n) {
     int each = c->plan.prog[0].block.extent[AX_N];
-    return (double)ceil_div(n, each) * each;
+    return (double)((n + each - 1) / each * each);
 }
 
 /* The products of both, in instructions of a warp: by those of a warpgroup, four of which take 64
