@@ -47,7 +47,7 @@ static const char *check_products(const Problem *p, const Device *dev, const RPr
     const char *why = NULL;
     if (r->thread.extent[AX_E] != 1) return "thread.e is 1";
     if (r->overlap) return "only warpgroups overlap products and exponentials";
-    if (chain_order(dev, r).n > 0 && r->load[LOAD_B].layout.inner != AX_K)
+    if (r->load[LOAD_B].layout.inner != AX_K && chain_order(dev, r).n > 0)
         return "columns in another order are rows of the operand's tile";
     for (int i = 0; i < CHAIN_PRODUCTS && !why; i++) {
         RProg x = rprog_chain_product(dev, r, i);

@@ -239,6 +239,17 @@ static bool pair(const Fragment *const f[2], int lane, int row, int k, int order
     return true;
 }
 
+/* Bit r: a lane has elements of row r.  */
+static uint64_t rows_of(const Fragment *f, int lane) {
+    uint64_t rows = 0;
+    int at[FRAG_DIMS];
+    for (int i = 0; i < fragment_slots(f, FRAG_DIMS); i++) {
+        fragment_at(f, lane, i, at);
+        rows |= (uint64_t)1 << at[FRAG_ROW];
+    }
+    return rows;
+}
+
 int fragment_passes(const Fragment *results, const Fragment *operand, int order[FRAG_MOST_K]) {
     const Fragment *const f[2] = {results, operand};
     int k[2], rows = fragment_slots(operand, FRAG_ROW) * fragment_lanes(operand, FRAG_ROW);
@@ -249,8 +260,10 @@ int fragment_passes(const Fragment *results, const Fragment *operand, int order[
         rows != fragment_slots(results, FRAG_ROW) * fragment_lanes(results, FRAG_ROW))
         return 0;
     for (int i = 0; i < both; i++) order[i] = -1;
-    for (int i = 0; i < WARP * rows; i++) {
-        if (!pair(f, i % WARP, i / WARP, both, order)) return 0;
+    for (int lane = 0; lane < WARP; lane++) {
+        uint64_t has = rows_of(results, lane) | rows_of(operand, lane);
+        for (int row = 0; row < rows; row++)
+            if (has >> row & 1 && !pair(f, lane, row, both, order)) return 0;
     }
     return both;
 }

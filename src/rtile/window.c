@@ -179,9 +179,7 @@ void rtile_window(Problem *p, int align) {
     int64_t m = p->con.axis[AX_M].extent, n = p->con.axis[AX_N].extent;
     if (view_reuses(p) && m > FEW && n > FEW) return;
     WindowSource x = {.dim_m = -1, .extent_r = 1};
-    x.read = v->source[0].read;           /* at other sizes the same one */
-    if (x.read) access_read(te, s, x.read, &x.access);
-    else x.read = view_widest(te, s, s->rhs->args[0], has_window, &x.access);
+    x.read = view_widest(te, s, s->rhs->args[0], has_window, &x.access);
     if (!x.read) return;
     int slides = sliding(te, s, &x.access, dim);
     if (slides == 0) return;
