@@ -13,7 +13,7 @@ bool warpgroup_copies(const Problem *p, const ComputeUnit *u, int side) {
 
 bool warpgroup_gathers(const Problem *p, const ComputeUnit *u, int side) {
     const ROperand *op = &p->op[side];
-    bool moves = !op->made && (op->affine || op->gathered);
+    bool moves = p->te && !op->made && (op->affine || op->gathered);
     if (!moves || rprog_storage(p, &p->con.operand[side]) != u->a)
         return false;
     if (u->blocks > 1 || u->scale_k > 0) return false;    /* no warps are left, or for one block */
