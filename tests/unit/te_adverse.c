@@ -77,8 +77,8 @@ static double rounded(TeDtype t, double v) {
 static bool agrees(TeDtype t, const TeValue *x, const TeValue *y) {
     if (x->undecided) return true;
     if (te_dtype_class(t) != TE_CLASS_REAL) return x->i == y->i;
-    if (isnan(x->v) || isnan(y->v)) return isnan(x->v) && isnan(y->v);
-    double v = rounded(t, x->v), w = rounded(t, y->v);
+    double v = rounded(t, x->v), w = rounded(t, y->v);    /* not NaN where the type has none */
+    if (isnan(v) || isnan(w)) return isnan(v) && isnan(w);
     if (x->bound > 0 || y->bound > 0)
         return rounded(t, x->v - x->bound) <= rounded(t, y->v + y->bound) &&
                rounded(t, y->v - y->bound) <= rounded(t, x->v + x->bound);
