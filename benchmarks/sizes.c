@@ -109,30 +109,18 @@ static double static_us(const Bench *b, const Te *te, const char *file, const ch
     return e.us;
 }
 
-/* Of the best programs planned for these sizes, in the best of the splits that the plan has.  */
-static double fitted_us(const PlanSet *set, const int64_t *size) {
-    Arena *a = arena_create(NULL);
-    double best = INFINITY;
-    for (; set; set = set->other) {
-        double us = 0;
-        if (!te_gives(set->te, size)) continue;
-        const Te *sized = te_sized(a, set->normal, size);
-        for (int g = 0; g < set->n_group; g++) {
-            Diag d = diag_new(a);
-            RPlanOptions o = {.align = 16, .workspace_limit = -1};
-            RProgSet all;
-            Ranked *ranked;
-            Problem p;
-            rtile_resize(a, &set->plans[g].problem, sized, 16, &p);
-            if (rprog_candidates(a, &d, &p, set->dev, &o, &all) ||
-                !mp_rank(a, &p, set->dev, &all, 1, &ranked))
-                us = INFINITY;
-            else us += ranked->estimate.us;
-        }
-        if (us < best) best = us;
-    }
-    arena_destroy(a);
-    return best;
+/* The best program planned for these sizes.  */
+static double best_planned(Arena *a, const PlanSet *set, const Te *sized, int group) {
+    Diag d = diag_new(a);
+    RPlanOptions o = {.align = 16, .workspace_limit = -1};
+    RProgSet all;
+    Ranked *ranked;
+    Problem p;
+    rtile_resize(a, &set->plans[group].problem, sized, 16, &p);
+    if (rprog_candidates(a, &d, &p, set->dev, &o, &all) ||
+        !mp_rank(a, &p, set->dev, &all, 1, &ranked))
+        return INFINITY;
+    return ranked->estimate.us;
 }
 
 /* The best of a group's programs that is right at these sizes.  */
@@ -151,15 +139,16 @@ static double best_picked(Arena *a, const PlanSet *set, const Te *sized, int gro
     return best;
 }
 
-/* Of the best programs of the plan, as if a launch knew them.  */
-static double picked_us(const PlanSet *set, const int64_t *size) {
+/* Of programs of each group, in the best of the splits that the plan has.  */
+typedef double BestOfGroup(Arena *a, const PlanSet *set, const Te *sized, int group);
+static double best_us(const PlanSet *set, const int64_t *size, BestOfGroup *of) {
     Arena *a = arena_create(NULL);
     double best = INFINITY;
     for (; set; set = set->other) {
         double us = 0;
         if (!te_gives(set->te, size)) continue;
         const Te *sized = te_sized(a, set->normal, size);
-        for (int g = 0; g < set->n_group; g++) us += best_picked(a, set, sized, g);
+        for (int g = 0; g < set->n_group; g++) us += of(a, set, sized, g);
         if (us < best) best = us;
     }
     arena_destroy(a);
@@ -198,8 +187,8 @@ static void run_op(const Bench *b, const char *file, const Device *dev) {
         Arena *scratch = arena_create(NULL);
         compile_estimate_at(scratch, &set, &whole, size, &e);
         double fixed = static_us(b, te, file, text, dev, size);
-        double picked = fmin(picked_us(&set, size), e.us);
-        double fitted = fmin(fitted_us(&set, size), picked);
+        double picked = fmin(best_us(&set, size, best_picked), e.us);
+        double fitted = fmin(best_us(&set, size, best_planned), picked);
         loss[0][i] = e.us / fixed - 1;
         loss[1][i] = e.us / picked - 1;
         loss[2][i] = picked / fitted - 1;

@@ -185,6 +185,18 @@ static void constants_are_folded(void **state) {
                   "  Y[i] = X[i] + 6;\n");
     check_becomes("X: i32[4]) -> Y: i32[4]", "Y[i] = X[i] + (0 - 7) / 2 + (0 - 7) % 3;",
                   "  Y[i] = X[i] + -4 + 2;\n");
+    /* Of roots of f32 and of exact casts, with the nearest value; of what is no positive number,
+     * and of f64, nothing.  */
+    check_becomes("X: f32[64]) -> Y: f32[64]", "let D = 64; Y[i] = X[i] * rsqrt(f32(D));",
+                  "  let D = 64;\n  Y[i] = X[i] * 0.125;\n");
+    check_becomes("X: f32[4]) -> Y: f32[4]", "Y[i] = X[i] * sqrt(2.0);",
+                  "  Y[i] = X[i] * 1.4142135381698608;\n");
+    check_becomes("X: f32[4]) -> Y: f32[4]", "Y[i] = X[i] * rsqrt(0.0) + sqrt(-1.0);",
+                  "  Y[i] = X[i] * rsqrt(0.0) + sqrt(-1.0);\n");
+    check_becomes("X: f64[4]) -> Y: f64[4]", "Y[i] = X[i] * sqrt(f64(2));",
+                  "  Y[i] = X[i] * sqrt(f64(2));\n");
+    check_becomes("X: f32[4]) -> Y: f32[4]", "let D = 16777217; Y[i] = X[i] + f32(D);",
+                  "  let D = 16777217;\n  Y[i] = X[i] + f32(D);\n");
     /* What needs rounding, wraps or may change a sign stays.  */
     check_becomes("X: f32[4]) -> Y: f32[4]", "Y[i] = X[i] * (0.1 * 0.1) + 0;",
                   "  Y[i] = X[i] * (0.1 * 0.1) + 0;\n");
