@@ -559,29 +559,25 @@ static void is_near(const char *what, double got, double want) {
     if (got < 0.98 * want || got > 1.02 * want) fail_msg("%s: %g, not %g", what, got, want);
 }
 
-/* The best program of those that have no slices.  */
-static const char *pick_whole(KernelCase *c) {
+/* The best program of those that have no slices, and no columns behind the last in a turn.  */
+static const char *pick_whole(KernelCase *c, int columns) {
     RProgSet *set = &c->set[0];
     int n = 0;
-    for (int i = 0; i < set->n; i++)
-        if (set->prog[i].split == 1) set->prog[n++] = set->prog[i];
+    for (int i = 0; i < set->n; i++) {
+        const RProg *r = &set->prog[i];
+        if (r->split == 1 && columns % r->block.extent[AX_N] == 0) set->prog[n++] = *r;
+    }
     set->n = n;
     return kernel_pick(c, 0);
 }
 
-/* Turns have as many columns as their tiles, the last one, too.  */
-static double made(const KernelCase *c, int n) {
-    int each = c->plan.prog[0].block.extent[AX_N];
-    return (double)((n + each - 1) / each * each);
-}
-
 /* The products of both, in instructions of a warp: by those of a warpgroup, four of which take 64
  * rows, a turn's columns or all of V's.  */
-static double products(const KernelCase *c, double rows, int n, double d, double e) {
+static double products(const KernelCase *c, double rows, double n, double d, double e) {
     const RProg *r = &c->plan.prog[0];
-    double columns = made(c, n), each = r->block.extent[AX_N];
-    if (!rprog_warpgroups(c->dev, r)) return 2 * rows * columns * (d + e) / (2 * 16 * 8 * 16);
-    return rows / 16 * columns / each * (d + each) / 16;
+    if (!rprog_warpgroups(c->dev, r)) return 2 * rows * n * (d + e) / (2 * 16 * 8 * 16);
+    double turns = n / r->block.extent[AX_N];
+    return rows / 16 * turns * (d + r->block.extent[AX_N]) / 16;
 }
 
 /* Instructions of the matrix unit are those of both products, powers one for each score; inputs and
@@ -597,14 +593,14 @@ static void try_counts(const char *profile, bool by_groups) {
     if (nvrtc_open(a, &d, NULL, dev->arch, &nvrtc)) skip();
     const char *bad = kernel_open_decided(&c, a, dev, text, NULL, JOINED | CHAINS);
     if (!bad && by_groups) bad = kernel_keep_groups(&c);
-    if (!bad) bad = pick_whole(&c);
+    if (!bad) bad = pick_whole(&c, N);
     if (!bad) bad = kernel_emit(&c);
     if (!bad) bad = kernel_compile(&c, nvrtc, true);
     if (!bad) bad = kernel_run(&c, TE_FILL_REALS, 1, false);
     if (bad) fail_msg("%s", kernel_report(&c, "counts", bad));
     const SimCounters *x = &c.counted;
     is_near("products", (double)x->pipe[SIM_PIPE_TENSOR], products(&c, L, N, D, D));
-    is_near("powers", (double)x->pipe[SIM_PIPE_MUFU], L * made(&c, N) / WARP);
+    is_near("powers", (double)x->pipe[SIM_PIPE_MUFU], (double)(L * N) / WARP);
     is_near("read", (double)x->unique_load_sectors, 2.0 * (L * D + 2 * N * D) / SECTOR);
     is_near("written", (double)x->unique_store_sectors, 2.0 * L * D / SECTOR);
     assert_int_equal(c.code.kernel[0].spill_stores, 0);

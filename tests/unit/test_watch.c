@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 static const char text[] =
-    "param M = 64, N = 48, K = 1..16;\n"
+    "param M = 64, N = 48, K = 1..64;\n"
     "op matmul(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] { C[m,n] += A[m,k] * B[k,n]; }\n";
 
 typedef enum { PLAN, BUILD, CHECK, STAGES } Stage;

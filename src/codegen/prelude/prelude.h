@@ -56,8 +56,8 @@ bool prelude_orders(const ComputeUnit *u, bool tensor);
  * together.  */
 unsigned prelude_high(int span, int atom);
 
-/* prelude_product.c: products of matrix units.  How the
- * instruction names the types, and what registers of operands and sums are in C++.  */
+/* prelude_product.c: products of matrix units.  How the instruction names the types, and what
+ * registers of operands and sums are in C++.  */
 const char *prelude_op_operand(const ComputeUnit *u);
 const char *prelude_op_second(const ComputeUnit *u);      /* of its operand b */
 const char *prelude_op_scale(const ComputeUnit *u);
