@@ -197,11 +197,19 @@ static bool stencil(Gen *g, const Tensor *t) {
     return true;
 }
 
+/* An axis that a read of an earlier statement brought is none of this one.  */
+static bool named(Gen *g, int k) {
+    const char *prefix = g->style.prefix ? g->style.prefix : "";
+    const char *name = arena_printf(g->out.arena, "%sx%d", prefix, k);
+    const char *text = buf_str(&g->out), *end = strrchr(text, ';');
+    return strstr(end ? end : text, name) != NULL;
+}
+
 void gen_where(Gen *g) {
     const char *before = " where ";
     for (int k = 0; k < g->n_axis; k++) {
         const Axis *x = &g->axis[k];
-        if (!x->where) continue;
+        if (!x->where || !named(g, k)) continue;
         put(g, before);
         before = ", ";
         if (gen_split_axis(g, x)) {

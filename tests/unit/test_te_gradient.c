@@ -282,6 +282,17 @@ static bool derives(Arena *a, const Te *te, int times) {
     return times > 1 ? derives(a, grad, times - 1) : true;
 }
 
+/* An index that a later subscript says is within its range where an earlier one reads by it.  */
+static void conditions_stand_before_what_reads_by_them(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    const char *text = "op f(T: f32[8,17,1], I: i32[1,8,3], E: f32[17,1,8,3]) -> Y: f32[17,1,8] {"
+                       " Y[i,j,k] = sum[l](T[I[j,k,l]+i,i+j-1,j-k*2147483648] else E[i,j,k,l])"
+                       " where l in 0:3; }";
+    assert_true(derives(a, fixture_te(a, text), 1));
+    arena_destroy(a);
+}
+
 static void random_programs(void **state) {
     (void)state;
     static Choices c;
@@ -370,6 +381,7 @@ int main(void) {
         cmocka_unit_test(conventions),
         cmocka_unit_test(is_as_small_as_can_be),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(conditions_stand_before_what_reads_by_them),
         cmocka_unit_test(random_programs),
         cmocka_unit_test(batches),
         cmocka_unit_test(scalars),

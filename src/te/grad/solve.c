@@ -24,6 +24,12 @@ static bool mentions(const TeExpr *e, int index) {
     return does;
 }
 
+static bool reads(const TeExpr *e) {
+    bool does = e->kind == TE_READ || (e->other && reads(e->other));
+    for (int i = 0; i < e->n_args && !does; i++) does = reads(e->args[i]);
+    return does;
+}
+
 /* A number that is known now.  */
 static bool constant(const Grad *g, const TeExpr *e, int64_t *v) {
     if (e->kind == TE_INT) *v = e->v.i;
@@ -82,15 +88,17 @@ static int pick(Solve *x, TeExpr *e) {
     return best;
 }
 
-static TeExpr *condition(Solve *x, TeKind kind, TeExpr *e, TeExpr *to) {
-    return grad_both(x->g, x->range, grad_node(x->g, kind, e, to));
+/* Both, the first in front: a condition on what is read stands behind those that say where.  */
+static TeExpr *in_order(Grad *g, TeExpr *x, TeExpr *own, const TeExpr *is) {
+    bool before = x && reads(x) && !reads(is);
+    return before ? grad_both(g, own, x) : grad_both(g, x, own);
 }
 
 /* Index k is what makes subscript e the place along dimension d.  */
 static void solve(Solve *x, int d, int k, TeExpr *e) {
     Grad *g = x->g;
     const TeIndex *range = &x->s->index[k - x->rank];
-    TeExpr *at = te_expr_index(g->a, d, 0), *rest, *alone[MOST] = {NULL};
+    TeExpr *at = te_expr_index(g->a, d, 0), *rest, *own = NULL, *alone[MOST] = {NULL};
     int64_t c;
     (void)linear(g, e, k, &c, &rest);
     TeExpr *is = !rest ? at : grad_node(g, TE_SUB, at, rest);
@@ -98,12 +106,13 @@ static void solve(Solve *x, int d, int k, TeExpr *e) {
     if (c < 0) c = -c;
     if (c > 1) {
         TeExpr *by = te_expr_int(g->a, c, TE_I64, 0);
-        x->range = condition(x, TE_EQ, grad_node(g, TE_MOD, is, by), te_expr_zero(g->a, TE_I64, 0));
+        own = grad_node(g, TE_EQ, grad_node(g, TE_MOD, is, by),
+                        te_expr_zero(g->a, TE_I64, 0));
         is = grad_node(g, TE_DIV, is, by);
     }
     if (is != at || !te_extent_same(&range->hi, &x->x->shape[d])) {
-        x->range = condition(x, TE_GE, is, te_expr_zero(g->a, TE_I64, 0));
-        x->range = condition(x, TE_LT, is, grad_size(g, &range->hi));
+        own = grad_both(g, own, grad_node(g, TE_GE, is, te_expr_zero(g->a, TE_I64, 0)));
+        own = grad_both(g, own, grad_node(g, TE_LT, is, grad_size(g, &range->hi)));
     }
     alone[k] = is;
     for (int i = 0; i < x->n; i++)
@@ -111,6 +120,7 @@ static void solve(Solve *x, int d, int k, TeExpr *e) {
     x->is[k] = is;
     if (x->range) x->range = grad_put(g, x->range, alone);
     if (x->equal) x->equal = grad_put(g, x->equal, alone);
+    if (own) x->range = in_order(g, x->range, own, is);
 }
 
 static void solve_all(Solve *x, const TeExpr *read, TeExpr *const *renumbered) {
