@@ -201,8 +201,7 @@ static bool stencil(Gen *g, const Tensor *t) {
 static bool named(Gen *g, int k) {
     const char *prefix = g->style.prefix ? g->style.prefix : "";
     const char *name = arena_printf(g->out.arena, "%sx%d", prefix, k);
-    const char *text = buf_str(&g->out), *end = strrchr(text, ';');
-    return strstr(end ? end : text, name) != NULL;
+    return strstr(buf_str(&g->out) + g->begun, name) != NULL;
 }
 
 void gen_where(Gen *g) {
@@ -226,6 +225,7 @@ void gen_where(Gen *g) {
         else buf_printf(&g->out, " in %d:", x->from);
         gen_name(g, 'S', x->size, "");
     }
+    g->begun = g->out.len;
 }
 
 static void annotations(Gen *g, const Tensor *t, bool sums) {

@@ -47,6 +47,7 @@ typedef struct {
     int n_tensor, n_input;
     Axis axis[MAX_AXES];      /* of the statement */
     int n_axis;
+    size_t begun;             /* its text is behind this */
     int scope[MAX_AXES], n_scope;         /* axes that may be named here */
     int64_t work;
     bool wide;                /* an f64 or i64 was read, or something else reduced */
