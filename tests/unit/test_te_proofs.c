@@ -415,12 +415,26 @@ static void test_inferred(void **state) {
     }
 }
 
+/* Of these subscripts' coefficients one product is -2^63, whose negative is no i64.  */
+static void coefficients_can_be_negated(void **state) {
+    (void)state;
+    Diag d = diag_new(arena);
+    Te *te;
+    const char *text =
+        "op f(T: f16[20,24], V: f16[24]) -> Y: f32[4] {"
+        " Y[i] = sum[j,k](0 <= j - i*2147483648 && j - i*2147483648 < 20 &&"
+        " 0 <= k + j*4294967296 && k + j*4294967296 < 24"
+        " ? T[j - i*2147483648, k + j*4294967296] : V[k]) where j in 1:20, k in 0:24; }";
+    assert_int_equal(te_parse(arena, &d, diag_text("x.te", text), NULL, NULL, &te), ST_OK);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_proofs_hold), TEST(test_conditional_proofs_hold), TEST(test_known_proofs),
         TEST(test_real_proofs), TEST(test_windows), TEST(test_inferred),
+        TEST(coefficients_can_be_negated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

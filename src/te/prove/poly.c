@@ -57,8 +57,11 @@ static bool multiply(const PolyTerm *x, const PolyTerm *y, PolyTerm *out) {
     return true;
 }
 
+/* Coefficients can be negated, so that no quotient of two overflows.  */
 static const Poly *finish(Polys *ps, const Sum *s) {
     if (s->unknown || s->n > POLY_TERMS) return NULL;
+    for (int i = 0; i < s->n; i++)
+        if (s->term[i].coef == INT64_MIN) return NULL;
     Poly *p = arena_alloc(ps->arena, sizeof *p + (size_t)s->n * sizeof(PolyTerm));
     p->n = s->n;
     memcpy(p->term, s->term, (size_t)s->n * sizeof(PolyTerm));
