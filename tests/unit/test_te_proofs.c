@@ -421,10 +421,10 @@ static void coefficients_can_be_negated(void **state) {
     Diag d = diag_new(arena);
     Te *te;
     const char *text =
-        "op f(T: f16[20,24], V: f16[24]) -> Y: f32[4] {"
-        " Y[i] = sum[j,k](0 <= j - i*2147483648 && j - i*2147483648 < 20 &&"
+        "op f(T: f16[20,4,24], V: f16[24,4]) -> Y: f32[4] {"
+        " Y[i] = sum[j,k](0 <= j - i*2147483648 && j - i*2147483648 < 20 && 0 <= i-2 && i-2 < 4 &&"
         " 0 <= k + j*4294967296 && k + j*4294967296 < 24"
-        " ? T[j - i*2147483648, k + j*4294967296] : V[k]) where j in 1:20, k in 0:24; }";
+        " ? T[j - i*2147483648, i-2, k + j*4294967296] : V[k,i]) where j in 1:20, k in 0:24; }";
     assert_int_equal(te_parse(arena, &d, diag_text("x.te", text), NULL, NULL, &te), ST_OK);
 }
 
