@@ -295,7 +295,7 @@ $(foreach t,$(filter test_%,$(units)),$(eval $(call test_rule,$(firstword \
 
 $(addprefix $(BUILD)/tests/,$(filter test_simdriver% test_profiler% \
     test_bind test_hal_cuda test_measure test_calibrate test_check_proof test_exec test_kernel_read test_worker \
-    test_beside test_threads,\
+    test_beside test_special test_threads,\
     $(tests))): | $(simdriver) $(worker)
 
 TEST ?= test_*

@@ -16,7 +16,8 @@
  * right.  Texts and pointers handed out live as long as the handle they came from.
  * Errors: every call returns a status; the first error stays in the context until the next call.
  * The library never prints, exits, aborts or changes signal handlers or locale.
- * Threads: a context serves one thread at a time; all other handles are immutable once made.
+ * Threads: a context serves one thread at a time; all other handles serve any number, and never
+ * change once made, but for what roller_exec_add adds.
  * ABI: options and reports begin with struct_size; zero means default; new fields at the end.  */
 #ifndef ROLLER_H
 #define ROLLER_H

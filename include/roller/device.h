@@ -70,7 +70,24 @@ ROLLER_API RollerStatus roller_load(const RollerKernel *k, int device, RollerExe
 /* Loads n kernels, all or none; the driver and a context of the device are opened once.  */
 ROLLER_API RollerStatus roller_load_many(const RollerKernel *const *k, size_t n, int device,
                                          RollerExec **out);
-/* Bytes that a launch with these shapes needs; roller_kernel_workspace is enough for all.  */
+enum { ROLLER_MOST_ADDED = 64 };
+/* From now on launches of e take k where they have its sizes, also those that run meanwhile in
+ * other threads, and captures of other threads go on.  k computes the same op with some sizes of e
+ * known or in narrower ranges (roller_specialize), or in more programs; ROLLER_ARGS if it does not,
+ * ROLLER_ALIGN if it wants more aligned tensors.  Of several that serve a launch it takes the one
+ * that was added last whose workspace is given, else e's own kernel.  They go with e.  k is not
+ * held back: destroy it when you like.  ROLLER_USAGE beyond ROLLER_MOST_ADDED.  */
+ROLLER_API RollerStatus roller_exec_add(RollerExec *e, const RollerKernel *k);
+/* What launches took: program 0 is e's own kernel, others follow as they were added; ROLLER_USAGE
+ * behind the last.  */
+typedef struct {
+    size_t struct_size;
+    const RollerKernel *kernel;           /* lives as long as e */
+    int64_t launches;         /* that took it; one in capture counts once */
+} RollerExecProgram;
+ROLLER_API RollerStatus roller_exec_program(const RollerExec *e, int i, RollerExecProgram *out);
+/* Bytes that a launch with these shapes needs for the kernel it then takes;
+ * roller_kernel_workspace of e's own kernel is enough for some kernel at all sizes.  */
 ROLLER_API RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int nin,
                                          const RollerTensor *out, int nout, size_t *bytes);
 /* Launches, asynchronously, in `stream` (a CUstream), also in capture.  in and out lie on the

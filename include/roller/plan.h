@@ -161,6 +161,17 @@ ROLLER_API RollerStatus roller_build_best(RollerCtx *ctx, const RollerPlans *pla
 /* Plans, builds, and checks if asked.  */
 ROLLER_API RollerStatus roller_compile(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                                        const RollerPlanOptions *o, RollerKernel **out);
+/* The kernel for these values of run-time sizes alone, one per roller_op_size of the kernel's op:
+ * where a value is negative the size stays as it is, where it is not known at run time the value
+ * does not matter.  It is planned for k's profile with k's options, proved if k was, and kept in
+ * the cache like others.  It may add in another order, as any plan may.  roller_exec_add
+ * has launches take it.  k may be destroyed meanwhile.  ROLLER_SIZE: k is not for such a size.  */
+ROLLER_API RollerStatus roller_specialize(RollerCtx *ctx, const RollerKernel *k,
+                                          const int64_t *value, RollerKernel **out);
+/* The values of all sizes that these tensors have, one per roller_op_size; data is not looked at.
+ * ROLLER_SIZE and others as roller_launch has them.  Its errors: roller_error(NULL).  */
+ROLLER_API RollerStatus roller_sizes_of(const RollerKernel *k, const RollerTensor *in, int nin,
+                                        const RollerTensor *out, int nout, int64_t *value);
 /* The kernel that roller_compile would make, from the cache.  OK and NULL: it is not there.  */
 ROLLER_API RollerStatus roller_cached(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                                       const RollerPlanOptions *o, RollerKernel **out);

@@ -89,6 +89,9 @@ void cuda_limits(const CudaDeviceInfo *info, DeviceLimits *out);
 Status cuda_context(Cuda *c, Arena *a, Diag *d, int index, CudaContext **out);
 /* Current on this thread until `a` is reset or freed.  */
 Status cuda_enter(CudaContext *x, Arena *a, Diag *d);
+/* Until `a` is reset or freed nothing that this thread does ends a capture, be it of this thread or
+ * of another one: loading code would.  */
+Status cuda_spare_captures(Cuda *c, Arena *a, Diag *d);
 /* Is the context that is current one of the same device?  */
 bool cuda_here(const CudaContext *x);
 /* Waits for all work of the context; reports what faulted.  */

@@ -8,7 +8,7 @@
 
 enum {
     CUDA_OLDEST_DRIVER = 11040,           /* the newest `since` of what is needed */
-    CUDA_STREAM_NON_BLOCKING = 1, CUDA_CAPTURE_THREAD_LOCAL = 1,
+    CUDA_STREAM_NON_BLOCKING = 1, CUDA_CAPTURE_THREAD_LOCAL = 1, CUDA_CAPTURE_RELAXED = 2,
     CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_BYTES = 6,
     CUDA_FUNC_MAX_THREADS = 0, CUDA_FUNC_STATIC_SMEM = 1, CUDA_FUNC_LOCAL_BYTES = 3,
     CUDA_FUNC_REGISTERS = 4, CUDA_FUNC_DYNAMIC_SMEM = 8,
@@ -63,6 +63,7 @@ _Static_assert(sizeof(CudaLaunchAttribute) == 72 && sizeof(CudaLaunchConfig) == 
     X(cuStreamSynchronize,       2000,  NEEDED,   (CudaStream s))                                  \
     X(cuStreamBeginCapture,      10010, NEEDED,   (CudaStream s, int mode))                        \
     X(cuStreamEndCapture,        10000, NEEDED,   (CudaStream s, void **graph))                    \
+    X(cuThreadExchangeStreamCaptureMode, 10010, NEEDED, (int *mode))                               \
     X(cuEventCreate,             2000,  NEEDED,   (CudaEvent *e, unsigned flags))                  \
     X(cuEventDestroy,            4000,  NEEDED,   (CudaEvent e))                                   \
     X(cuEventRecord,             2000,  NEEDED,   (CudaEvent e, CudaStream s))                     \

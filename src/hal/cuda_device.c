@@ -158,6 +158,25 @@ Status cuda_enter(CudaContext *x, Arena *a, Diag *d) {
     return s;
 }
 
+typedef struct {
+    Cuda *cuda;               /* NULL: nothing was exchanged */
+    int was;
+} CaptureMode;
+
+static void exchange_back(void *p) {
+    CaptureMode *m = p;
+    if (m->cuda) m->cuda->cuThreadExchangeStreamCaptureMode(&m->was);
+}
+
+Status cuda_spare_captures(Cuda *c, Arena *a, Diag *d) {
+    CaptureMode *m = ARENA_NEW(a, CaptureMode);
+    arena_defer(a, exchange_back, m);
+    m->was = CUDA_CAPTURE_RELAXED;
+    Status s = CUDA_CALL(c, d, cuThreadExchangeStreamCaptureMode, &m->was);
+    if (!s) m->cuda = c;
+    return s;
+}
+
 bool cuda_here(const CudaContext *x) {
     int dev;
     return x->cuda->cuCtxGetDevice(&dev) == 0 && dev == x->dev;

@@ -89,6 +89,7 @@ static Status everything(Fixture *f) {
     if (!s) s = cuda_event_wait(x, d, to);
     if (!s) s = cuda_elapsed_us(x, d, from, to, &us);
     CudaGraph graph;
+    if (!s) s = cuda_spare_captures(f->cuda, a, d);
     if (!s) s = cuda_graph_begin(x, d, stream);
     if (!s) s = cuda_launch(&k, d, &plain, param, stream);
     if (!s) s = cuda_graph_end(x, a, d, stream, &graph);
@@ -177,6 +178,7 @@ static const struct {
     {"cuOccupancyMaxActiveClusters", TOLD}, {"cuLibraryLoadData", TOLD},
     {"cuLibraryGetKernel", TOLD}, {"cuKernelGetFunction", TOLD}, {"cuKernelSetAttribute", TOLD},
     {"cuFuncLoad", TOLD}, {"cuTensorMapEncodeTiled", TOLD}, {"cuTensorMapEncodeIm2col", TOLD},
+    {"cuThreadExchangeStreamCaptureMode", TOLD},
     {"cuModuleLoadDataEx", TOLD_OF_MODULES}, {"cuModuleGetFunction", TOLD_OF_MODULES},
     {"cuFuncSetAttribute", TOLD_OF_MODULES},
     {"cuModuleUnload", RELEASES}, {"cuLibraryUnload", RELEASES}, {"cuMemFree", RELEASES},

@@ -4,6 +4,7 @@
 #include "driver/artefact/bound.h"
 #include "driver/handle/handle.h"
 #include "driver/check/run.h"
+#include "driver/sizes/size_values.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct LoadCall {
     const RollerKernel *kernel;
     int device;
     ExecPlace *place;
+    const RollerExec *beside; /* that it is to be added to; NULL: none */
     Arena *arena, *scratch;   /* of what is made; of the call */
     Diag diag;
     Handle *out;
@@ -41,13 +43,13 @@ static Status load_code(LoadCall *c, RollerExec *e, CudaModule **module) {
         Diag refused = diag_new(c->scratch), none = refused;
         CudaImage image;
         *module = NULL;
-        Status s = device_image(&c->diag, &again, cuda_context_device(e->context), &image);
+        Status s = device_image(&c->diag, &again, cuda_context_device(e->place->context), &image);
         if (s) return s;
-        s = cuda_load(e->context, c->arena, &refused, &image, module);
+        s = cuda_load(e->place->context, c->arena, &refused, &image, module);
         if (!s) return ST_OK;
         const DiagMessage *why = diag_first_error(&refused);
         NvrtcOptions older = again.compiler;
-        older.driver = cuda_driver_version(e->cuda);
+        older.driver = cuda_driver_version(e->place->cuda);
         older.jit = !image.cubin;
         older.below = again.nvrtc_major * 100 + again.nvrtc_minor;
         if (!cuda_refused(*module)) return again_error(&c->diag, s, why, NULL);
@@ -62,7 +64,7 @@ static Status load_kernels(LoadCall *c, RollerExec *e) {
     Diag *d = &c->diag;
     const Build *b = &c->kernel->build;
     CudaModule *module;
-    Status s = cg_maps(&b->program) ? cuda_makes_maps(e->cuda, d) : ST_OK;
+    Status s = cg_maps(&b->program) ? cuda_makes_maps(e->place->cuda, d) : ST_OK;
     if (!s) s = load_code(c, e, &module);
     for (int i = 0; i < b->program.n_kernel && !s; i++)
         s = device_kernel(module, d, &b->program.kernel[i], &e->launch[i]);
@@ -80,18 +82,24 @@ static Status open_place(LoadCall *c) {
     return s;
 }
 
+static void drop_added(void *p) {
+    ExecShared *x = p;
+    for (int i = 0; i < ROLLER_MOST_ADDED; i++) roller_exec_destroy(atomic_load(&x->added[i]));
+}
+
 static Status load(LoadCall *c) {
     Diag *d = &c->diag;
     const Build *b = &c->kernel->build;
     RollerExec *e = ARENA_NEW(c->arena, RollerExec);
     handle_init(&e->h, c->arena);
     e->kernel = c->kernel;
-    e->device = c->place->device;
-    e->cuda = c->place->cuda;
-    e->context = c->place->context;
+    e->place = c->place;
+    e->shared = ARENA_NEW(c->arena, ExecShared);
+    arena_defer(c->arena, drop_added, e->shared);
     e->launch = ARENA_ARRAY(c->arena, DeviceKernel, b->program.n_kernel);
+    Status s = cuda_spare_captures(e->place->cuda, c->scratch, d);
     ArenaMark outside = arena_mark(c->scratch);
-    Status s = cuda_enter(e->context, c->scratch, d);
+    if (!s) s = cuda_enter(e->place->context, c->scratch, d);
     if (!s && b->program.n_kernel) s = load_kernels(c, e);
     if (s) return s;
     arena_reset(c->scratch, outside);
@@ -127,30 +135,33 @@ static Handle *make(LoadCall *c) {
     return NULL;
 }
 
-static Status load_into(ExecPlace *place, const RollerKernel *k, RollerExec **out) {
-    LoadCall c = {.make = load, .kernel = k, .place = place};
-    Handle *h = make(&c);
-    if (!h) return c.status;
-    handle_hold(h, 0, &((RollerKernel *)(uintptr_t)k)->h);
-    handle_hold(h, 1, &place->h);
+static Status is_compiled(const RollerKernel *k) {
+    if (k->build.compiled || !k->build.program.n_kernel) return ST_OK;
+    return (Status)thread_keep(
+        ST_NVRTC, "the kernel was not compiled, so there is nothing to load", NULL, NULL);
+}
+
+static Status load_into(LoadCall *c, RollerExec **out) {
+    Handle *h = make(c);
+    if (!h) return c->status;
+    handle_hold(h, 0, &((RollerKernel *)(uintptr_t)c->kernel)->h);
+    handle_hold(h, 1, &c->place->h);
     *out = (RollerExec *)(void *)h;
     return ST_OK;
 }
 
 RollerStatus roller_load_many(const RollerKernel *const *k, size_t n, int device,
                               RollerExec **out) {
+    Status s = ST_OK;
     for (size_t i = 0; i < n; i++) out[i] = NULL;
-    for (size_t i = 0; i < n; i++)
-        if (!k[i]->build.compiled && k[i]->build.program.n_kernel)
-            return thread_keep(ST_NVRTC,
-                               "the kernel was not compiled, so there is nothing to load", NULL,
-                               NULL);
+    for (size_t i = 0; i < n && !s; i++) s = is_compiled(k[i]);
+    if (s) return (RollerStatus)s;
     if (n == 0) return thread_keep(ST_OK, NULL, NULL, NULL);
     LoadCall c = {.make = open_place, .device = device};
     ExecPlace *place = (ExecPlace *)(void *)make(&c);
     if (!place) return (RollerStatus)c.status;
-    Status s = ST_OK;
-    for (size_t i = 0; i < n && !s; i++) s = load_into(place, k[i], &out[i]);
+    for (size_t i = 0; i < n && !s; i++)
+        s = load_into(&(LoadCall){.make = load, .kernel = k[i], .place = place}, &out[i]);
     for (size_t i = 0; i < n && s; i++) {
         roller_exec_destroy(out[i]);
         out[i] = NULL;
@@ -167,15 +178,119 @@ void roller_exec_destroy(RollerExec *e) {
     if (e) handle_release(&e->h);
 }
 
+/* ---- adding ---- */
+/* What is known of a size at run time alone is said as `is` says it.  */
+static bool narrow(const TeSize *of, const TeSize *is, TeDefines *to, TeDefine *room) {
+    if (of->used != is->used || (of->kind == TE_SIZE_LET) != (is->kind == TE_SIZE_LET))
+        return false;
+    if (of->kind != TE_SIZE_RUNTIME || !of->used) return true;
+    bool open = is->kind == TE_SIZE_RUNTIME;
+    room[to->n++] = open ? (TeDefine){of->name, is->lo, is->hi, is->extent.multiple}
+                         : (TeDefine){of->name, is->extent.value, is->extent.value, 1};
+    return true;
+}
+
+/* Is that the op with such sizes, down to their places?  */
+static bool is_narrower(Arena *a, const RollerOp *op, const Te *is) {
+    TeDefine *room = ARENA_ARRAY(a, TeDefine, op->te->n_size + 1);
+    TeDefines defines = {room, 0};
+    bool same = op->te->n_size == is->n_size;
+    for (int i = 0; i < is->n_size && same; i++)
+        same = narrow(&op->te->size[i], &is->size[i], &defines, room);
+    Diag quiet = diag_new(a);
+    DiagText text = {"op", op->text, strlen(op->text)};
+    Te *narrower;
+    if (!same || te_parse(a, &quiet, text, NULL, &defines, &narrower)) return false;
+    Buf one = buf_new(a), other = buf_new(a);
+    te_print_positional(narrower, &one);
+    te_print_positional(is, &other);
+    return strcmp(buf_str(&one), buf_str(&other)) == 0;
+}
+
+static Status load_beside(LoadCall *c) {
+    const RollerKernel *own = c->beside->kernel, *k = c->kernel;
+    Diag *d = &c->diag;
+    if (!is_narrower(c->scratch, own->plans->op, k->plans->op->te)) {
+        diag_error(d, ST_ARGS, NULL, DIAG_NOWHERE,
+                   "the kernel is not of the same op with sizes that are known, or in narrower "
+                   "ranges");
+        diag_hint(d, "roller_specialize makes one that is");
+        return ST_ARGS;
+    }
+    if (kernel_align(own) % kernel_align(k))
+        return diag_error(d, ST_ALIGN, NULL, DIAG_NOWHERE,
+                          "the kernel is for tensors aligned to %d bytes, not to %d",
+                          kernel_align(k), kernel_align(own));
+    return load(c);
+}
+
+/* In the first place that is free.  */
+static bool take_place(ExecShared *x, RollerExec *e) {
+    bool placed = false;
+    for (int i = 0; i < ROLLER_MOST_ADDED && !placed; i++) {
+        RollerExec *none = NULL;
+        placed = atomic_compare_exchange_strong(&x->added[i], &none, e);
+    }
+    return placed;
+}
+
+RollerStatus roller_exec_add(RollerExec *e, const RollerKernel *k) {
+    RollerExec *more;
+    LoadCall c = {.make = load_beside, .kernel = k, .place = e->place, .beside = e};
+    Status s = is_compiled(k);
+    if (!s) s = load_into(&c, &more);
+    if (s || take_place(e->shared, more)) return (RollerStatus)s;
+    roller_exec_destroy(more);
+    return thread_keep(ST_USAGE, "there is no place for another kernel", NULL, NULL);
+}
+
+/* NULL: there are no more.  */
+static const RollerExec *added(const RollerExec *e, int i) {
+    return i < ROLLER_MOST_ADDED ? atomic_load(&e->shared->added[i]) : NULL;
+}
+
+RollerStatus roller_exec_program(const RollerExec *e, int i, RollerExecProgram *out) {
+    if (i > 0) e = added(e, i - 1);
+    if (i < 0 || !e) return ROLLER_USAGE;
+    RollerExecProgram p = {.kernel = e->kernel, .launches = atomic_load(&e->shared->launches)};
+    api_report(out, &p, sizeof p);
+    return ROLLER_OK;
+}
+
 /* ---- launching ---- */
 static Arguments arguments_of(const RollerExec *e, const RollerTensor *in, int nin,
                               const RollerTensor *out, int nout) {
     return (Arguments){.te = e->kernel->plans->set.te, .in = in, .out = out, .n_in = nin,
-                       .n_out = nout, .device = e->device, .align = kernel_align(e->kernel)};
+                       .n_out = nout, .device = e->place->device, .align = kernel_align(e->kernel)};
 }
+
+/* A workspace that is given.  */
+typedef struct {
+    void *at;
+    size_t bytes;
+} Room;
 
 static int64_t workspace_of(const RollerExec *e, const ArgumentReport *fit) {
     return cg_workspace(e->kernel->plans->set.normal, &e->kernel->build.program, fit->size);
+}
+
+static bool serves(const RollerExec *e, const int64_t *size) {
+    const Te *te = e->kernel->plans->set.te;
+    bool all = true;
+    for (int i = 0; i < te->n_size && all; i++)
+        all = te->size[i].kind == TE_SIZE_LET || !te->size[i].used ||
+              size_promised(&te->size[i], size[i]);
+    return all;
+}
+
+/* What a launch takes; room NULL: with all the workspace that it wants.  */
+static const RollerExec *taken(const RollerExec *e, const ArgumentReport *fit, const Room *room) {
+    const RollerExec *best = e, *x;
+    for (int i = 0; (x = added(e, i)); i++)
+        if (serves(x, fit->size) &&
+            (!room || bound_has(room->at, room->bytes, workspace_of(x, fit))))
+            best = x;
+    return best;
 }
 
 RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int nin,
@@ -186,7 +301,7 @@ RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int n
     *bytes = 0;
     Status s = arguments_check(&x, &fit);
     if (s) return thread_keep(s, fit.why, *fit.hint ? fit.hint : NULL, NULL);
-    if (!fit.empty) *bytes = (size_t)workspace_of(e, &fit);
+    if (!fit.empty) *bytes = (size_t)workspace_of(taken(e, &fit, NULL), &fit);
     return thread_keep(ST_OK, NULL, NULL, NULL);
 }
 
@@ -204,7 +319,7 @@ typedef struct {
 } KernelCall;
 
 static RollerStatus failed(LaunchCall *c, const KernelLaunch *k, const char *what, int code) {
-    const DiagCode why = {DIAG_CUDA, code, cuda_code_name(c->exec->cuda, code)};
+    const DiagCode why = {DIAG_CUDA, code, cuda_code_name(c->exec->place->cuda, code)};
     char *text = c->bound.fit.why;
     snprintf(text, sizeof c->bound.fit.why, "%s of %s failed: %s (%d)", what, k->symbol, why.name,
              code);
@@ -236,7 +351,7 @@ static RollerStatus launch_all(LaunchCall *c, CudaStream stream) {
 RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
                            const RollerTensor *out, int nout, void *ws, size_t ws_bytes,
                            void *stream) {
-    if (!cuda_here(e->context))
+    if (!cuda_here(e->place->context))
         return thread_keep(ST_ARCH, "the current context is not one of the kernel's device", NULL,
                            NULL);
     LaunchCall c;
@@ -244,11 +359,14 @@ RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
     c.exec = e;
     b->args = arguments_of(e, in, nin, out, nout);
     b->workspace = ws;
-    b->encoders = cuda_encoders(e->cuda);
+    b->encoders = cuda_encoders(e->place->cuda);
     ArgumentReport *fit = &b->fit;
     Status s = arguments_check(&b->args, fit);
-    if (!s && !fit->empty) s = bound_workspace(b, workspace_of(e, fit), ws_bytes);
+    if (!s && !fit->empty) c.exec = taken(e, fit, &(Room){ws, ws_bytes});
+    if (!s && !fit->empty) s = bound_workspace(b, workspace_of(c.exec, fit), ws_bytes);
     if (s) return thread_keep(s, fit->why, *fit->hint ? fit->hint : NULL, NULL);
     if (fit->empty) return thread_keep(ST_OK, NULL, NULL, NULL);
+    b->args.te = c.exec->kernel->plans->set.te;
+    atomic_fetch_add_explicit(&c.exec->shared->launches, 1, memory_order_relaxed);
     return launch_all(&c, stream);
 }

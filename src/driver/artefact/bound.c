@@ -3,11 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+bool bound_has(const void *workspace, size_t bytes, int64_t need) {
+    return need == 0 || (workspace && bytes >= (size_t)need &&
+                         (uintptr_t)workspace % (uintptr_t)WORKSPACE_ALIGN == 0);
+}
+
 Status bound_workspace(Bound *b, int64_t need, size_t has) {
     const void *at = b->workspace;
-    if (need == 0 || (at && has >= (size_t)need &&
-                      (uintptr_t)at % (uintptr_t)WORKSPACE_ALIGN == 0))
-        return ST_OK;
+    if (bound_has(at, has, need)) return ST_OK;
     snprintf(b->fit.why, sizeof b->fit.why,
              "the workspace needs %lld bytes aligned to %d, not %zu at %p", (long long)need,
              WORKSPACE_ALIGN, has, at);

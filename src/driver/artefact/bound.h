@@ -30,6 +30,7 @@ typedef struct {
 } BoundKernel;
 
 /* Is the workspace large enough, and aligned?  Else fit.why says so.  */
+bool bound_has(const void *workspace, size_t bytes, int64_t need);
 Status bound_workspace(Bound *b, int64_t need, size_t has);
 /* Gives the driver's code for a tensor map; 0: all are made.  */
 int bound_kernel(const Bound *b, const KernelLaunch *k, const BoundKernel *to);

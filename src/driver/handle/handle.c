@@ -11,8 +11,10 @@ void handle_init(Handle *h, Arena *a) {
     atomic_init(&h->refs, 1);
 }
 
+void handle_keep(Handle *h) { atomic_fetch_add(&h->refs, 1); }
+
 void handle_hold(Handle *child, int slot, Handle *parent) {
-    atomic_fetch_add(&parent->refs, 1);
+    handle_keep(parent);
     child->parent[slot] = parent;
 }
 

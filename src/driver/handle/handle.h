@@ -109,13 +109,18 @@ typedef struct {
     CudaContext *context;
 } ExecPlace;
 
+/* Of an Exec what launches change, and what is added while they run.  */
+typedef struct {
+    atomic_llong launches;    /* that took its own kernel */
+    _Atomic(RollerExec *) added[ROLLER_MOST_ADDED];       /* the first NULL ends them */
+} ExecShared;
+
 /* A kernel loaded on a device.  */
 struct RollerExec {
     Handle h;                 /* holds the kernel and the place */
+    ExecPlace *place;
+    ExecShared *shared;
     const RollerKernel *kernel;
-    int device;
-    Cuda *cuda;
-    CudaContext *context;
     DeviceKernel *launch;     /* per kernel of the program */
 };
 
@@ -133,6 +138,8 @@ const RollerError *thread_error(void);                     /* NULL: the last cal
 /* A new arena from the context's source; NULL when there is no memory.  */
 Arena *call_arena(RollerCtx *ctx);
 void handle_init(Handle *h, Arena *a);
+/* One more reference, for handle_release.  */
+void handle_keep(Handle *h);
 void handle_hold(Handle *child, int slot, Handle *parent);
 void handle_release(Handle *h);
 

@@ -23,6 +23,21 @@ static bool number(const char *s, int64_t *out) {
     return p > s && !*p;
 }
 
+bool size_promised(const TeSize *s, int64_t v) {
+    if (s->kind != TE_SIZE_RUNTIME) return v == s->extent.value;
+    return v >= s->lo && v <= s->hi && v % s->extent.multiple == 0;
+}
+
+Status size_check(Diag *d, const TeSize *s, int64_t v) {
+    if (size_promised(s, v)) return ST_OK;
+    diag_error(d, ST_SIZE, "size", DIAG_NOWHERE, "the kernel is not for %s = %" PRId64, s->name, v);
+    if (s->extent.multiple > 1)
+        diag_hint(d, "it is for multiples of %" PRId64 " in %" PRId64 "..%" PRId64,
+                  s->extent.multiple, s->lo, s->hi);
+    else diag_hint(d, "it is for %" PRId64 "..%" PRId64, s->lo, s->hi);
+    return ST_SIZE;
+}
+
 static Status one(Diag *d, const Te *te, const char *text, int64_t *value) {
     int len = (int)strcspn(text, "=");
     int64_t v;
@@ -37,14 +52,7 @@ static Status one(Diag *d, const Te *te, const char *text, int64_t *value) {
             s->name[len])
             continue;
         value[i] = v;
-        if (v >= s->lo && v <= s->hi && v % s->extent.multiple == 0) return ST_OK;
-        diag_error(d, ST_SIZE, "size", DIAG_NOWHERE, "the kernel is not for %s = %" PRId64,
-                   s->name, v);
-        if (s->extent.multiple > 1)
-            diag_hint(d, "it is for multiples of %" PRId64 " in %" PRId64 "..%" PRId64,
-                      s->extent.multiple, s->lo, s->hi);
-        else diag_hint(d, "it is for %" PRId64 "..%" PRId64, s->lo, s->hi);
-        return ST_SIZE;
+        return size_check(d, s, v);
     }
     return unknown(d, te, text, len);
 }
