@@ -57,6 +57,35 @@ static bool product(const MeasuredRow *r, const Types *t, Buf *out) {
     return false;
 }
 
+/* Products of elements with block scales, in tiles of 128 rows by 4 blocks (docs/block-scales.md),
+ * and of f8e4m3 with one factor.  */
+static bool scaled(const MeasuredRow *r, Buf *out) {
+    static const struct {
+        const char *name, *element, *scale;
+        int block;            /* elements along k that share a scale; 0: one factor for all */
+    } known[] = {{"mxfp8", "f8e4m3", "f8ue8m0", 32}, {"mxfp4", "f4e2m1", "f8ue8m0", 32},
+                 {"nvfp4", "f4e2m1", "f8ue4m3", 16}, {"fp8", "f8e4m3", "f32", 0}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const char *e = known[i].element, *s = known[i].scale;
+        int block = known[i].block;
+        if (strcmp(known[i].name, r->dtype) != 0 || strcmp(r->op, "gemm_nt") != 0) continue;
+        params(r, out);
+        if (block == 0)
+            buf_printf(out, "op f(A: %s[M,K], W: %s[N,K], s: %s) -> C: bf16[M,N] {\n"
+                       "  t[m,n] += A[m,k] * W[n,k];\n  C[m,n] = t[m,n] * s;\n}\n", e, e, s);
+        else
+            buf_printf(out,
+                       "let P = (M + 127) / 128; let Q = (N + 127) / 128; let S = K / %d;\n"
+                       "op f(A: %s[M,K], SA: %s[P,S,32,4,4], W: %s[N,K], SW: %s[Q,S,32,4,4])"
+                       " -> C: bf16[M,N] {\n"
+                       "  C[m,n] += bf16(A[m,k] * SA[m/128,k/%d,m%%32,m/32%%4,k/%d%%4]) *\n"
+                       "    bf16(W[n,k] * SW[n/128,k/%d,n%%32,n/32%%4,k/%d%%4]);\n}\n",
+                       4 * block, e, s, e, s, 4 * block, block, 4 * block, block);
+        return true;
+    }
+    return false;
+}
+
 static bool convolution(const MeasuredRow *r, const Types *t, Buf *out) {
     bool general = strcmp(r->op, "conv2") == 0;
     if (!general && strcmp(r->op, "conv") != 0) return false;
@@ -128,6 +157,7 @@ static bool attention(const MeasuredRow *r, const Types *t, Buf *out) {
 
 bool measured_te(const MeasuredRow *r, Buf *out) {
     Types t;
+    if (scaled(r, out)) return true;
     if (!types_of(r, &t)) return false;
     params(r, out);
     return product(r, &t, out) || convolution(r, &t, out) || attention(r, &t, out) ||

@@ -31,7 +31,11 @@ static Floor floor_of(Arena *a, const char *text, const Device *dev) {
         fusion_open(a, &d, &(PlanRequest){te, dev, &o}, &none, &set))
         fail_msg("%s\n%s", text, diag_first_error(&d)->message);
     Problem *problem = ARENA_ARRAY(a, Problem, set.n_group);
-    for (int g = 0; g < set.n_group; g++) problem[g] = set.plans[g].problem;
+    for (int g = 0; g < set.n_group; g++) {
+        const char *why;
+        Problem *p = &set.plans[g].problem;
+        if (!rtile_as_scaled(a, p, o.align, &problem[g], &why)) problem[g] = *p;
+    }
     mp_floor(set.normal, problem, set.n_group, dev, &out);
     return out;
 }
@@ -51,9 +55,9 @@ static const Device *board(Arena *a, const json_t *boards, const char *gpu) {
 }
 
 static void nobody_is_faster(void **state) {
-    static const char *const file[] = {"cutlass_tiles", "deepbench", "neusight_conv",
-                                       "neusight_gemm", "neusight_vector", "vidur_f16",
-                                       "xla_gemm"};
+    static const char *const file[] = {"block_scales", "cutlass_tiles", "deepbench",
+                                       "neusight_conv", "neusight_gemm", "neusight_vector",
+                                       "vidur_f16", "xla_gemm"};
     Arena *a = arena_create(NULL), *scratch = arena_create(NULL);
     json_error_t e;
     json_t *boards = json_load_file("benchmarks/measured/boards.json", 0, &e);
