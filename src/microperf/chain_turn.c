@@ -99,7 +99,7 @@ ChainTurn mp_chain_turn(const Model *m, const RProg *r, CountMemo *memo) {
     bool kept = r->keep == KEEP_REGISTERS;
     for (int i = 0; i < MP_PRODUCTS; i++) {
         StepCounts *c = &t.counts[i];
-        t.prog[i] = rprog_chain_product(m->dev, r, i);
+        t.prog[i] = rprog_product(m->dev, r, i);
         t.of[i] = i ? mp_model(m->p->next, m->dev) : *m;
         mp_step_counts(&t.of[i], &t.prog[i], mp_count_product(memo, i), c);
         if (i == 0) {

@@ -56,8 +56,7 @@ static int compare_programs(const RProg *a, const RProg *b) {
     if (!c) c = compare_tiles(a, b);
     if (!c) c = mp_compare(a->stages, b->stages);
     if (!c) c = mp_compare(a->unit, b->unit);
-    if (!c) c = compare_loads(&a->load[0], &b->load[0]);
-    if (!c) c = compare_loads(&a->load[1], &b->load[1]);
+    for (int i = 0; i < RPROG_LOADED && !c; i++) c = compare_loads(&a->load[i], &b->load[i]);
     if (!c) c = mp_compare(a->vec_m, b->vec_m);
     if (!c) c = mp_compare(a->vec_n, b->vec_n);
     if (!c) c = mp_compare(a->lanes, b->lanes);

@@ -49,11 +49,18 @@ static inline bool build_occupies(const Builder *b, int64_t area) {
     return (double)area * b->sms <= b->parallel;
 }
 
-/* Ways to load the operands, best first; returns how many.  */
-int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIONS]);
-/* Is it worth to load the operands in these ways in one program?  Beside bytes a copy along k is,
- * which runs as many steps ahead.  */
-bool build_loads_agree(const RLoad *a, const RLoad *b);
+/* Ways to load an operand, best first.  */
+typedef struct {
+    RLoad way[OPTIONS];
+    int n;
+} LoadWays;
+void build_load_ways(const Builder *b, int16_t unit, int side, LoadWays *out);
+/* Gives the program the loads of n operands by a combination of their ways, those of the last one
+ * changing fastest; false: there are not so many.  */
+bool build_take_loads(const LoadWays *ways, int n, int number, RProg *r);
+/* Is it worth to load a and b in these ways in one program?  Beside bytes a copy along k is, which
+ * runs as many steps ahead.  */
+bool build_loads_agree(const RLoad *load);
 /* Narrows the load to what the block tile and the reduction allow and decides its layout.  */
 bool build_fit_load(Builder *b, RProg *r, int side);
 /* Scale-up for one unit and one way to load: every program from the smallest thread tile on.  */

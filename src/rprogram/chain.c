@@ -15,37 +15,16 @@ static int64_t threads(const Device *dev, RProg *r) {
 /* ---- rooms ---- */
 
 /* The walk goes on within a product, as a program of its own, and comes back from it.  */
-static RoomWalk within(const RoomWalk *w, int number, const RProg *own) {
+static void within(RoomWalk *w, int number, const RProg *own,
+                   void (*walk)(RoomWalk *w, const BlockBytes *b)) {
     RoomWalk of = *w;
     of.p = chain_problem(w->p, number);
     of.r = own;
-    return of;
-}
-
-static void come_back(RoomWalk *w, RoomWalk of) {
+    BlockBytes bytes = rprog_block_bytes(of.p, of.dev, own);
+    walk(&of, &bytes);
     of.p = w->p;
     of.r = w->r;
     *w = of;
-}
-
-static void results(RoomWalk *w, const RProg *last) {
-    RoomWalk of = within(w, 1, last);
-    BlockBytes bytes = {.warps = rprog_computing(w->dev, w->r) / WARP};
-    if (!contract_results(&of, &bytes)) of.end = INT32_MAX;
-    come_back(w, of);
-}
-
-static void regions(RoomWalk *w, const RProg *first) {
-    RoomWalk of = within(w, 0, first);
-    BlockBytes bytes = rprog_block_bytes(of.p, of.dev, first);
-    contract_regions(&of, &bytes);
-    come_back(w, of);
-}
-
-static void fragments(RoomWalk *w, const RProg *first) {
-    RoomWalk of = within(w, 0, first);
-    contract_fragments(&of);
-    come_back(w, of);
 }
 
 /* Columns of Tensor Memory behind those that there are, so many of each team.  */
@@ -127,25 +106,25 @@ static Loads loads_of(const RoomWalk *w, const RProg *own) {
     Loads x = rings_of(w, own);
     for (int n = 0; n < RPROG_LOADED; n++) {
         int i = region ? (n + 1) % RPROG_LOADED : n;
-        ChainLoad of = chain_load[i];
-        const Problem *p = chain_problem(w->p, of.product);
-        const RProg *r = &own[of.product];
-        Load load = {p, r, of.side, of.product * CONTRACTION_OPERANDS + of.side,
+        const Problem *p = chain_problem(w->p, i == LOAD_V);
+        const RProg *r = &own[i == LOAD_V];
+        int side = i > LOAD_A;
+        Load load = {p, r, side, side + CONTRACTION_OPERANDS * (i == LOAD_V),
                      ring[rprog_chain_streams(w->p, w->r) + region][i],
-                     rprog_tile_bytes(p, w->dev, r, of.side)};
+                     rprog_tile_bytes(p, w->dev, r, side)};
         if (load.bytes > 0) loads_add(&x, load);
     }
     return x;
 }
 
 static void rooms(RoomWalk *w) {
-    const RProg own[CHAIN_PRODUCTS] = {rprog_chain_product(w->dev, w->r, 0),
-                                       rprog_chain_product(w->dev, w->r, 1)};
+    const RProg own[CHAIN_PRODUCTS] = {rprog_product(w->dev, w->r, 0),
+                                       rprog_product(w->dev, w->r, 1)};
     Loads x = loads_of(w, own);
     loads_rooms(w, &x);
-    if (w->r->load[LOAD_A].region) regions(w, &own[0]);
-    if (w->out && rprog_chain_streams(w->p, w->r)) fragments(w, &own[0]);
-    results(w, &own[1]);
+    if (w->r->load[LOAD_A].region) within(w, 0, &own[0], contract_regions);
+    if (w->out && rprog_chain_streams(w->p, w->r)) within(w, 0, &own[0], contract_fragments);
+    within(w, 1, &own[1], contract_results);
     if (!rprog_warpgroups(w->dev, w->r)) return;
     int warps = rprog_computing(w->dev, w->r) / WARP;
     contract_tensor(w);
@@ -193,16 +172,8 @@ static void order_columns(const Device *dev, const RProg *r, Contract *c) {
     x->own = fragment_spread_lane(&order, r->block.extent[AX_N]);
 }
 
-static void product(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l) {
-    Contract *c = ARENA_ARRAY(a, Contract, CHAIN_PRODUCTS);
-    l->product = c;
-    l->n_product = CHAIN_PRODUCTS;
-    for (int i = 0; i < CHAIN_PRODUCTS; i++) {
-        RProg *own = ARENA_NEW(a, RProg);
-        *own = rprog_chain_product(dev, r, i);
-        product_facts(chain_problem(p, i), dev, own, l, &c[i]);
-        c[i].sliced = false;              /* of turns: they begin where a mask lets them */
-    }
+static void join(const Problem *p, const Device *dev, const RProg *r, Contract *c) {
+    c[0].sliced = c[1].sliced = false;    /* of turns: they begin where a mask lets them */
     order_columns(dev, r, c);
     test_columns(p, r, c);
 }
@@ -250,7 +221,7 @@ const SkeletonRow rprog_chain = {
     .registers = chain_registers,
     .computing = chain_computing,
     .rooms = rooms,
-    .product = product,
+    .join = join,
     .map = map,
     .workspace = workspace,
     .partials = partials,

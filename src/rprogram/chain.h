@@ -6,11 +6,6 @@
 enum { CHAIN_PRODUCTS = 2 };
 enum { CHAIN_TURNS = 4 };     /* warpgroups that take turns (BETWEEN), at most: beside the one that
                                * copies, as many as kernel_check runs side by side */
-/* Which product reads each of RProg.load, as which of its operands.  */
-typedef struct {
-    int product, side;
-} ChainLoad;
-extern const ChainLoad chain_load[RPROG_LOADED];
 /* The problem of product `number`.  */
 static inline const Problem *chain_problem(const Problem *p, int number) {
     return number ? p->next : p;
@@ -32,12 +27,14 @@ void chain_candidates(Keeper *k);
 bool chain_passes(const Problem *p);
 /* All rules but those of the grid.  */
 const char *chain_check(const Problem *p, const Device *dev, const RProg *r);
-/* chain_groups.c, of units of warpgroups: may they compute the products; the first broken rule;
- * registers of a thread that computes.  */
+/* chain_groups.c, of units of warpgroups: may they compute the products; the first broken rule, of
+ * one of the products; registers of a thread that computes.  */
 bool chain_groups_fit(const Problem *p, const ComputeUnit *u, const ComputeUnit *v);
 /* Can boxes bring columns of the first product in this order?  */
 bool chain_groups_bring(const Problem *p, const FragOrder *order);
 const char *chain_groups_check(const Problem *p, const Device *dev, const RProg *r);
+const char *chain_groups_product(const Problem *p, const Device *dev, const RProg *r,
+                                 bool streams);
 /* ... of a block that stays for several tiles.  */
 const char *chain_check_stays(const Problem *p, const Device *dev, const RProg *r);
 int64_t chain_computing(const Problem *p, const Device *dev, const RProg *r);

@@ -38,28 +38,24 @@ static Builder builder_of(const Keeper *k, const Problem *p) {
                      .samples = ARENA_NEW(k->arena, Samples)};
 }
 
-/* A load of whole tiles as they lie, or of the first operand's region; how many there are.  */
-static int options_of(const Chains *x, int16_t unit, ChainLoad of, RLoad out[OPTIONS]) {
-    bool first = of.product == 0 && of.side == 0;
-    RLoad all[OPTIONS];
-    int n = 0;
-    int found = build_load_options(&x->of[of.product], unit, of.side, all);
-    for (int i = 0; i < found; i++) {
-        bool whole = first || !all[i].region;
-        if (whole && !all[i].bytes && !all[i].raw) out[n++] = all[i];
-    }
-    return n;
+/* Loads of whole tiles as they lie, or of the first operand's region.  */
+static void ways_of(const Chains *x, const RProg *r, int load, LoadWays *out) {
+    bool v = load == LOAD_V;
+    LoadWays all;
+    build_load_ways(&x->of[v], v ? r->unit_v : r->unit, load > LOAD_A, &all);
+    out->n = 0;
+    for (const RLoad *l = all.way; l < all.way + all.n; l++)
+        if ((load == LOAD_A || !l->region) && !l->bytes && !l->raw) out->way[out->n++] = *l;
 }
 
 /* Layouts of all tiles, boxes having but one; false: some load does not fit.  */
 static bool fit_loads(Chains *x, RProg *r) {
     r->threads = (int16_t)x->k->of->threads(x->k->dev, r);
     for (int i = 0; i < RPROG_LOADED; i++) {
-        ChainLoad read = chain_load[i];
-        RProg of = rprog_chain_product(x->k->dev, r, read.product);
+        RProg of = rprog_product(x->k->dev, r, i == LOAD_V);
         if (!rprog_load_facts(r->load[i].kind).chunks) continue;
-        if (!build_fit_load(&x->of[read.product], &of, read.side)) return false;
-        r->load[i] = of.load[read.side];
+        if (!build_fit_load(&x->of[i == LOAD_V], &of, i > LOAD_A)) return false;
+        r->load[i] = of.load[i > LOAD_A];
     }
     return true;
 }
@@ -94,7 +90,7 @@ static void with_stores(Chains *x, RProg r) {
     r.store_vec = (uint8_t)(r.vec_n < last->out_vec ? r.vec_n : last->out_vec);
     rprog_keep(x->k, r);
     if (last->out_vec <= r.vec_n || !chain_passes(x->k->p)) return;
-    RProg second = rprog_chain_product(x->k->dev, &r, 1);
+    RProg second = rprog_product(x->k->dev, &r, 1);
     int columns = lowest_bit(rprog_staging_columns(x->k->dev, &second));
     r.via = VIA_SHARED;
     r.store_vec = (uint8_t)(columns < last->out_vec ? columns : last->out_vec);
@@ -276,8 +272,7 @@ static void set_ends(const Problem *p, const ComputeUnit *v, RProg *r) {
 static void with_loads(Chains *x, int16_t unit, int16_t unit_v) {
     const Problem *p = x->k->p;
     const ComputeUnit *u = &x->k->dev->unit[unit];
-    RLoad load[RPROG_LOADED][OPTIONS];
-    int n[RPROG_LOADED];
+    LoadWays ways[RPROG_LOADED];
     RProg r = rprog_base(SK_CHAIN);
     r.unit = unit;
     r.unit_v = unit_v;
@@ -286,12 +281,8 @@ static void with_loads(Chains *x, int16_t unit, int16_t unit_v) {
     r.vec_m = (uint8_t)fragment_run(&f, FRAG_ROW);
     r.vec_n = (uint8_t)fragment_run(&f, FRAG_COL);
     set_ends(p, &x->k->dev->unit[unit_v], &r);
-    for (int i = 0; i < RPROG_LOADED; i++)
-        n[i] = options_of(x, chain_load[i].product ? unit_v : unit, chain_load[i], load[i]);
-    for (int i = 0; i < n[0] * n[1] * n[2]; i++) {
-        r.load[LOAD_A] = load[LOAD_A][i % n[0]];
-        r.load[LOAD_B] = load[LOAD_B][i / n[0] % n[1]];
-        r.load[LOAD_V] = load[LOAD_V][i / n[0] / n[1]];
+    for (int i = 0; i < RPROG_LOADED; i++) ways_of(x, &r, i, &ways[i]);
+    for (int i = 0; build_take_loads(ways, RPROG_LOADED, i, &r); i++) {
         bool turns = !r.load[LOAD_A].region;
         if (turns && warpgroup_usable(u)) with_groups(x, r);
         else if (turns) with_unit(x, r);

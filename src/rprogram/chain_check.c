@@ -43,15 +43,22 @@ static const char *check_product(const Problem *p, const Device *dev, const RPro
     return why;
 }
 
-static const char *check_products(const Problem *p, const Device *dev, const RProg *r) {
-    const char *why = NULL;
+static const char *check_warps(const Device *dev, const RProg *r) {
     if (r->thread.extent[AX_E] != 1) return "thread.e is 1";
     if (r->overlap) return "only warpgroups overlap products and exponentials";
     if (r->load[LOAD_B].layout.inner != AX_K && chain_order(dev, r).n > 0)
         return "columns in another order are rows of the operand's tile";
+    return NULL;
+}
+
+static const char *check_products(const Problem *p, const Device *dev, const RProg *r) {
+    bool groups = rprog_warpgroups(dev, r);
+    const char *why = groups ? chain_groups_check(p, dev, r) : check_warps(dev, r);
     for (int i = 0; i < CHAIN_PRODUCTS && !why; i++) {
-        RProg x = rprog_chain_product(dev, r, i);
-        why = check_product(chain_problem(p, i), dev, &x, i == 0 && rprog_chain_streams(p, r));
+        RProg x = rprog_product(dev, r, i);
+        const Problem *own = chain_problem(p, i);
+        bool streams = i == 0 && rprog_chain_streams(p, r);
+        why = (groups ? chain_groups_product : check_product)(own, dev, &x, streams);
     }
     return why;
 }
@@ -84,7 +91,7 @@ static const char *check_stream(const Problem *p, const Device *dev, const RProg
     if (r->keep != KEEP_SHARED) return "an operand that is streamed does not stay in registers";
     if (r->split > 1) return "a chain that streams k has one turn, and no slices of it";
     if (r->overlap) return "a chain that streams k has no other products beside its folds";
-    RProg first = rprog_chain_product(dev, r, 0);
+    RProg first = rprog_product(dev, r, 0);
     return rprog_warpgroups(dev, r) ? warpgroup_check(p, dev, &first)
                                     : contract_check_loads(p, dev, &first);
 }
@@ -119,12 +126,9 @@ const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
     if (r->via == VIA_BOXES) return "boxes store no results of a chain";
     if ((why = check_order(p, dev, r))) return why;
     if (r->split > 1 && rprog_warpgroups(dev, r)) return "slices of turns are of units of warps";
-    if ((why = rprog_warpgroups(dev, r) ? chain_groups_check(p, dev, r)
-                                        : check_products(p, dev, r)))
+    if ((why = check_products(p, dev, r)) || (why = check_tiles(p, dev, r)) ||
+        (why = check_stream(p, dev, r)) || (why = check_ways(p, r)))
         return why;
-    if ((why = check_tiles(p, dev, r)) || (why = check_stream(p, dev, r)) ||
-        (why = check_ways(p, r)))
-        return why;
-    RProg last = rprog_chain_product(dev, r, 1);
+    RProg last = rprog_product(dev, r, 1);
     return contract_check_store(p->next, dev, &last);
 }

@@ -6,10 +6,6 @@
 
 const char chain_too_long[] = "a unit of 8-bit reals sums 128 terms of a score at most";
 
-const ChainLoad chain_load[RPROG_LOADED] = {[LOAD_A] = {0, 0},
-                                            [LOAD_B] = {0, 1},
-                                            [LOAD_V] = {1, 1}};
-
 RTile chain_tile(const RTile *t, int number) {
     RTile out = *t;
     if (number) out.extent[AX_N] = t->extent[AX_E];
@@ -18,8 +14,9 @@ RTile chain_tile(const RTile *t, int number) {
     return out;
 }
 
-RProg rprog_chain_product(const Device *dev, const RProg *r, int number) {
+RProg rprog_product(const Device *dev, const RProg *r, int number) {
     RProg x = *r;
+    if (r->skeleton == SK_CONTRACT) return x;
     x.skeleton = SK_CONTRACT;
     x.block = chain_tile(&r->block, number);
     x.warp = chain_tile(&r->warp, number);

@@ -30,7 +30,7 @@ bool chain_groups_bring(const Problem *p, const FragOrder *order) {
  * registers when nothing else is there.  */
 int64_t chain_computing(const Problem *p, const Device *dev, const RProg *r) {
     enum { REGISTER_STEP = 8 };           /* setmaxnreg moves them by 8 */
-    RProg first = rprog_chain_product(dev, r, 0), second = rprog_chain_product(dev, r, 1);
+    RProg first = rprog_product(dev, r, 0), second = rprog_product(dev, r, 1);
     int64_t scores = rprog_unit_accumulators(dev, &first);
     Fragment operand = rprog_raw_fragment(dev, &second);
     int64_t made = fragment_slots(&operand, FRAG_DIMS) / operand.per_register *
@@ -68,7 +68,7 @@ static const char *check_load(const Problem *p, const Device *dev, const RProg *
     return rows > dev->mover[own.mover].box_max ? "a box has too many rows" : NULL;
 }
 
-static const char *check_product(const Problem *p, const Device *dev, const RProg *r,
+const char *chain_groups_product(const Problem *p, const Device *dev, const RProg *r,
                                  bool streams) {
     const ComputeUnit *u = &dev->unit[r->unit];
     const int32_t *t = r->thread.extent;
@@ -122,7 +122,6 @@ const char *chain_check_stays(const Problem *p, const Device *dev, const RProg *
 }
 
 const char *chain_groups_check(const Problem *p, const Device *dev, const RProg *r) {
-    const char *why = NULL;
     if (!chain_groups_fit(p, &dev->unit[r->unit], &dev->unit[r->unit_v]))
         return "operands of a chain of warpgroups are boxes of memory";
     if (r->keep != KEEP_SHARED) return "operand a of a chain of warpgroups stays in shared memory";
@@ -132,10 +131,5 @@ const char *chain_groups_check(const Problem *p, const Device *dev, const RProg 
         return "two to four warpgroups take turns";
     if (r->cluster && chain_order(dev, r).n > 0)
         return "blocks share rows of the second operand where these lie in order";
-    why = check_tensor(p, dev, r, groups);
-    for (int i = 0; i < CHAIN_PRODUCTS && !why; i++) {
-        RProg x = rprog_chain_product(dev, r, i);
-        why = check_product(chain_problem(p, i), dev, &x, i == 0 && rprog_chain_streams(p, r));
-    }
-    return why;
+    return check_tensor(p, dev, r, groups);
 }

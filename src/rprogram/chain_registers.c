@@ -42,7 +42,7 @@ static int64_t staged_words(const Problem *p, const RProg *r) {
 static int64_t words(const Problem *p, const Device *dev, const RProg *r, bool ahead,
                      bool streams) {
     enum { FIXED = 18, POINTER = 3 };
-    RProg first = rprog_chain_product(dev, r, 0), second = rprog_chain_product(dev, r, 1);
+    RProg first = rprog_product(dev, r, 0), second = rprog_product(dev, r, 1);
     Fragment results = rprog_results(dev, r);
     int64_t slices = count_along(&first.warp, &first.thread, AX_K), times = ahead ? 2 : 1;
     int64_t a = slice_words(dev, &first, 0), sums = sum_words(dev, &first);
@@ -64,7 +64,7 @@ static int64_t needed(const Problem *p, const Device *dev, const RProg *r) {
     bool streams = rprog_chain_streams(p, r);
     int64_t behind = words(p, dev, r, !r->late, streams);
     if (!streams) return behind;
-    RProg first = rprog_chain_product(dev, r, 0);
+    RProg first = rprog_product(dev, r, 0);
     int64_t steps = contract_registers(p, dev, &first);
     return steps > behind ? steps : behind;
 }

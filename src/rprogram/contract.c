@@ -65,7 +65,6 @@ const SkeletonRow rprog_contract = {
     .registers = contract_registers,
     .computing = warpgroup_computing,
     .rooms = contract_rooms,
-    .product = contract_product,
     .map = map,
     .workspace = workspace,
     .meeting = meeting,

@@ -34,21 +34,15 @@ void contract_derive_late(const Problem *p, const Device *dev, RProg *r);
 void contract_rooms(RoomWalk *w);
 /* Operands that are loaded as a region, their zeros and tables.  */
 void contract_regions(RoomWalk *w, const BlockBytes *b);
-/* Rooms of what is in registers before its products.  Adds the room of sums on their way out;
- * false: there are more than can be counted.  */
-void contract_fragments(RoomWalk *w);
-void contract_tensor(RoomWalk *w);        /* the address of its Tensor Memory */
-bool contract_results(RoomWalk *w, const BlockBytes *b);
+/* Rooms of what is in registers before its products; of sums on their way out; of the address of
+ * its Tensor Memory.  */
+void contract_fragments(RoomWalk *w, const BlockBytes *b);
+void contract_results(RoomWalk *w, const BlockBytes *b);
+void contract_tensor(RoomWalk *w);
 /* The first rule that a load, the loads of all stages, or the way to store, break.  */
 const char *contract_check_load(const Problem *p, const Device *dev, const RProg *r, int side);
 const char *contract_check_loads(const Problem *p, const Device *dev, const RProg *r);
 const char *contract_check_store(const Problem *p, const Device *dev, const RProg *r);
-/* Adds the product to the layout of a program that is kept.  */
-void contract_product(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l);
-/* What there is to say of one of the layout's products, given its program and its rooms.  */
-struct Contract;
-void product_facts(const Problem *p, const Device *dev, const RProg *r, const Layout *l,
-                   struct Contract *out);
 /* What shared memory decides, given the sizes of the program's block.  */
 void contract_derive_smem(const Problem *p, const Device *dev, const BlockBytes *b, RProg *r);
 #endif

@@ -19,42 +19,35 @@ static void build_beside(Builder *b, const RProg *start) {
 }
 
 static void build_unit(Builder *b, int16_t unit) {
-    RLoad load[CONTRACTION_OPERANDS][OPTIONS];
-    int n[CONTRACTION_OPERANDS];
+    LoadWays ways[CONTRACTION_OPERANDS];
     RProg r = {.skeleton = SK_CONTRACT, .unit = unit, .split = 1, .lanes = 1};
     for (int axis = 0; axis < RT_AXES; axis++) {
         r.block.extent[axis] = r.warp.extent[axis] = r.thread.extent[axis] = 1;
     }
     for (int side = 0; side < CONTRACTION_OPERANDS; side++) {
-        n[side] = build_load_options(b, unit, side, load[side]);
-        if (n[side] == 0) {
-            b->set->enumerated++;
-            b->set->rejected[REJECT_MOVER]++;
-        }
+        build_load_ways(b, unit, side, &ways[side]);
+        if (ways[side].n == 0) build_reject(b, REJECT_MOVER);
     }
-    for (int i = 0; i < n[0]; i++) {
-        for (int j = 0; j < n[1]; j++) {
-            if (!build_loads_agree(&load[0][i], &load[1][j])) continue;
-            int left = b->max - b->set->n;
-            b->limit = b->set->n + (b->strict ? left / b->families-- : left);
-            r.load[0] = load[0][i];
-            r.load[1] = load[1][j];
-            if (rprog_warpgroups(b->dev, &r)) build_warpgroups(b, &r);
-            else if (rprog_matrix(b->dev, &r)) build_matrix(b, &r);
-            else if (b->matrix) build_beside(b, &r);
-            else build_scale_up(b, &r);
-        }
+    for (int i = 0; build_take_loads(ways, CONTRACTION_OPERANDS, i, &r); i++) {
+        if (!build_loads_agree(r.load)) continue;
+        int left = b->max - b->set->n;
+        b->limit = b->set->n + (b->strict ? left / b->families-- : left);
+        if (rprog_warpgroups(b->dev, &r)) build_warpgroups(b, &r);
+        else if (rprog_matrix(b->dev, &r)) build_matrix(b, &r);
+        else if (b->matrix) build_beside(b, &r);
+        else build_scale_up(b, &r);
     }
 }
 
 static int count_families(const Builder *b, const int16_t *unit, int n) {
-    RLoad load[CONTRACTION_OPERANDS][OPTIONS];
+    LoadWays ways[CONTRACTION_OPERANDS];
+    RProg r = {0};
     int total = 0;
     for (int u = 0; u < n; u++) {
-        int of_a = build_load_options(b, unit[u], 0, load[0]);
-        int of_b = build_load_options(b, unit[u], 1, load[1]);
-        for (int i = 0; i < of_a * of_b; i++)
-            total += build_loads_agree(&load[0][i / of_b], &load[1][i % of_b]);
+        for (int side = 0; side < CONTRACTION_OPERANDS; side++)
+            build_load_ways(b, unit[u], side, &ways[side]);
+        for (int i = 0; build_take_loads(ways, CONTRACTION_OPERANDS, i, &r); i++)
+            total += build_loads_agree(r.load);
     }
     return total;
 }

@@ -82,14 +82,17 @@ int rprog_box_slots(const Problem *p, const Device *dev, const RProg *r) {
 }
 
 /* Sums on their way out.  Those of blocks that stay lie behind the stages, which fill meanwhile.
- * False: there are more than can be counted.  */
-bool contract_results(RoomWalk *w, const BlockBytes *b) {
+ */
+void contract_results(RoomWalk *w, const BlockBytes *b) {
     const RProg *r = w->r;
     int64_t slices = count_along(&r->block, &r->warp, AX_K);
     int64_t tile = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
     bool stays = rprog_persistent(r);
     Room x = layout_one(stays ? ROOM_OUTPUTS : ROOM_STAGING, 0, stays ? w->end : 0, 0);
-    if (slices > WARP || tile > INT32_MAX) return false;
+    if (slices > WARP || tile > INT32_MAX) {              /* more than can be counted */
+        w->end = INT32_MAX;
+        return;
+    }
     if (r->via == VIA_SHARED) {
         x.bytes = x.share = b->vec == r->store_vec ? b->staging
                                                    : rprog_staging_bytes(w->p, w->dev, r);
@@ -105,10 +108,9 @@ bool contract_results(RoomWalk *w, const BlockBytes *b) {
         x.kind = ROOM_COPIES;
         x.bytes = (slices - 1) * tile * w->p->acc_bytes;
     }
-    if (x.bytes == 0) return true;
+    if (x.bytes == 0) return;
     if (x.kind != ROOM_COPIES) x.ring = layout_ring(w, TURN_LOOP, x.slots, x.apart);
     layout_room(w, x);
-    return true;
 }
 
 /* Sums in Tensor Memory: behind the warps that go on with them one fills the stages, the next one
@@ -157,7 +159,8 @@ static void tables(RoomWalk *w) {
     }
 }
 
-void contract_fragments(RoomWalk *w) {
+void contract_fragments(RoomWalk *w, const BlockBytes *b) {
+    (void)b;
     for (int side = 0; side < w->p->n_operand; side++) {
         const RLoad *l = &w->r->load[side];
         Room x = layout_one(ROOM_FRAGMENTS, side, 0, 0);
@@ -173,14 +176,14 @@ static void rooms_of(RoomWalk *w, const BlockBytes *b) {
     Loads x = loads_of(w, b);
     loads_rooms(w, &x);
     contract_regions(w, b);
-    if (!contract_results(w, b)) w->end = INT32_MAX;
-    else if (w->r->stats) rprog_stats_rooms(w);
+    contract_results(w, b);
+    if (w->r->stats) rprog_stats_rooms(w);
     scales(w, b);
     contract_tensor(w);
     if (b->ring) loads_barriers(w, &x, b->warps);
     accumulators(w, b);
     tables(w);
-    if (w->out) contract_fragments(w);
+    if (w->out) contract_fragments(w, b);
 }
 
 void contract_rooms(RoomWalk *w) {

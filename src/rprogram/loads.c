@@ -132,7 +132,7 @@ static bool fit_region(const Builder *b, RProg *r, int side) {
     return false;
 }
 
-int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIONS]) {
+static int ways_of(const Builder *b, int16_t unit, int side, RLoad out[OPTIONS]) {
     const RProg r = {.unit = unit};
     const ROperand *op = &b->p->op[side];
     uint8_t own = (uint8_t)own_axis(side);
@@ -158,7 +158,20 @@ int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIO
     return n + add_region(b, &r, side, &out[n]);
 }
 
-bool build_loads_agree(const RLoad *a, const RLoad *b) {
+void build_load_ways(const Builder *b, int16_t unit, int side, LoadWays *out) {
+    out->n = ways_of(b, unit, side, out->way);
+}
+
+bool build_take_loads(const LoadWays *ways, int n, int number, RProg *r) {
+    for (; n > 0 && ways[n - 1].n > 0; n--) {
+        r->load[n - 1] = ways[n - 1].way[number % ways[n - 1].n];
+        number /= ways[n - 1].n;
+    }
+    return n == 0 && number == 0;
+}
+
+bool build_loads_agree(const RLoad *load) {
+    const RLoad *a = &load[0], *b = &load[1];
     if (a->region && b->region) return false;
     if (a->bytes == b->bytes) return true;
     const RLoad *other = a->bytes ? b : a;

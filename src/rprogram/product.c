@@ -1,4 +1,4 @@
-/* The product of a `contract` program as one value.  */
+/* The products of a program, each as one value.  */
 #include "rprogram/product.h"
 #include "rprogram/contract.h"
 #include "rprogram/matrix.h"
@@ -242,8 +242,8 @@ static void sides_facts(Contract *c, const Device *dev) {
     }
 }
 
-void product_facts(const Problem *p, const Device *dev, const RProg *r, const Layout *l,
-                   Contract *c) {
+static void product_facts(const Problem *p, const Device *dev, const RProg *r, const Layout *l,
+                          Contract *c) {
     *c = (Contract){.number = (int)(c - l->product),
                     .te = p->te,
                     .p = p,
@@ -266,9 +266,15 @@ void product_facts(const Problem *p, const Device *dev, const RProg *r, const La
     if (r->via == VIA_BOXES) box_facts(c);
 }
 
-void contract_product(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l) {
-    Contract *c = ARENA_NEW(a, Contract);
+Contract *layout_products(Arena *a, const Problem *p, const Device *dev, const RProg *r,
+                          Layout *l) {
+    for (const Problem *of = p; of; of = of->next) l->n_product++;
+    Contract *c = ARENA_ARRAY(a, Contract, l->n_product);
     l->product = c;
-    l->n_product = 1;
-    product_facts(p, dev, r, l, c);
+    for (int i = 0; i < l->n_product; i++, p = p->next) {
+        RProg *own = ARENA_NEW(a, RProg);
+        *own = rprog_product(dev, r, i);
+        product_facts(p, dev, own, l, &c[i]);
+    }
+    return c;
 }

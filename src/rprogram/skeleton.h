@@ -47,7 +47,8 @@ typedef struct SkeletonRow {
     /* Of units of warpgroups: registers of a thread that computes.  */
     int64_t (*computing)(const Problem *p, const Device *dev, const RProg *r);
     void (*rooms)(RoomWalk *w);                           /* NULL: none */
-    void (*product)(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l);
+    /* What products of a list say of each other; NULL: nothing.  */
+    void (*join)(const Problem *p, const Device *dev, const RProg *r, struct Contract *product);
     void (*map)(const Problem *p, const RProg *r, int64_t span, IndexMap *m);
     /* Of which reductions slices leave partial results (NULL: of none), and how many of each; where
      * these are not all that lies in the workspace, its bytes.  */
@@ -71,6 +72,9 @@ static inline bool skeleton_takes(const SkeletonRow *s, const Problem *p) {
 
 /* ---- for a program of a row ---- */
 
+/* product.c: the list of its products, one for each of the problems, to a program that is kept.  */
+struct Contract *layout_products(Arena *a, const Problem *p, const Device *dev, const RProg *r,
+                                 Layout *l);
 /* Fills the derived fields; of these, what bytes of shared memory decide.  */
 void skeleton_derive(const SkeletonRow *s, const Problem *p, const Device *dev, RProg *r);
 void derive_smem(const Device *dev, int64_t bytes, RProg *r);

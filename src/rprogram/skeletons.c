@@ -53,7 +53,9 @@ const Layout *rprog_layout(Arena *a, const Problem *p, const Device *dev, const 
     RoomWalk w = {.p = p, .dev = dev, .r = r, .arena = a, .out = l};
     if (s->rooms) s->rooms(&w);
     l->shared = w.end;
-    if (s->product && p->te) s->product(a, p, dev, r, l);
+    if (!(s->products || s->chains) || !p->te) return l;
+    struct Contract *c = layout_products(a, p, dev, r, l);
+    if (s->join) s->join(p, dev, r, c);
     return l;
 }
 

@@ -89,7 +89,7 @@
  *   that have them (fragment_order).  Where these are so in another order, rows of b lie in its
  *   tile in that order: within each period of it, or of units of warpgroups within block.n, where
  *   a box brings neighbours of every few rows (fragment_spread).
- * - As products (rprog_chain_product): the first is a program of M x N x K, the second one of M x E
+ * - As products (rprog_product): the first is a program of M x N x K, the second one of M x E
  *   x N, of `contract` form with one k-step each (of k that is streamed the first has more); b of
  *   the first is LOAD_B, b of the second LOAD_V, whose axes are the second product's (along n: of
  *   e; along k: of the columns n).
@@ -232,9 +232,9 @@ static inline bool rprog_window_tiled(const RProg *r, int source) {
 int64_t rprog_window_body(const Problem *p, const RProg *r);
 bool rprog_window_unrolls(const Problem *p, const RProg *r);
 
-/* `chain`: product `number` (0, 1) of the program as a program of its own of that product's
- * problem, threads as they are; turns of a block, at most.  */
-RProg rprog_chain_product(const Device *dev, const RProg *r, int number);
+/* Product `number` of a `contract` or `chain` program as a program of its own of that product's
+ * problem, threads as they are.  Turns of a chain's block, at most, are rprog_chain_turns.  */
+RProg rprog_product(const Device *dev, const RProg *r, int number);
 /* Columns of Tensor Memory that the terms of a turn take as the second product's operand.  */
 int rprog_chain_terms(const Device *dev, const RProg *r);
 int64_t rprog_chain_turns(const Problem *p, const RProg *r);

@@ -150,7 +150,7 @@ static Asked asked_of(const KernelCase *c, const Row *x) {
         visited += (double)rprog_chain_visited(&c->plan.problem[0], r, i);
     double e = x->heads * visited * tile, instruction[2];
     for (int i = 0; i < 2; i++) {
-        RProg of = rprog_chain_product(c->dev, r, i);
+        RProg of = rprog_product(c->dev, r, i);
         const int32_t *t = of.thread.extent;
         instruction[i] = (double)t[AX_M] * t[AX_N] * t[AX_K] / rprog_team(c->dev, r);
     }
