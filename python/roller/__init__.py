@@ -13,7 +13,7 @@ from ._compiler import Compiler
 from ._errors import (ArgumentError, CancelledError, CheckError, DeviceError, Error,
                       ExpressionError, FileError, InternalError, NvrtcError, OutOfMemoryError,
                       PlanError, ProfileError, UsageError)
-from ._kernel import Argument, Bound, Check, Estimate, Kernel, Launch
+from ._kernel import Argument, Bound, Check, Estimate, Kernel, Launch, Taken
 from ._library import tvm_ffi_library
 from ._measure import Bench, Trial, bench
 from ._op import Judgement
@@ -41,7 +41,7 @@ __all__ = [
     "Argument", "ArgumentError", "Bench", "Bound", "CancelledError", "Check", "CheckError", "Compiler",
     "DeviceError", "Error", "Estimate", "ExpressionError", "FileError", "Group", "InternalError",
     "Judgement", "Kernel", "Launch", "NvrtcError", "OutOfMemoryError", "Plan", "PlanError",
-    "ProfileError", "Trial", "UsageError", "archs", "batch_te", "bench", "compile", "compile_many",
+    "ProfileError", "Taken", "Trial", "UsageError", "archs", "batch_te", "bench", "compile", "compile_many",
     "einsum", "einsum_kernel", "einsum_te", "evaluate", "fastest", "gradient_te", "judge",
     "measure_many", "plan", "plans", "profiles", "read", "tvm_ffi_library",
 ]

@@ -102,6 +102,11 @@ class Launch(NamedTuple):
     waits_for_previous: bool
     resident: bool
 
+class Taken(NamedTuple):
+    sizes: dict[str, int | dict[str, int]]
+    launches: int
+    error: Error | None
+
 class Check(NamedTuple):
     ok: bool
     text: str
@@ -201,6 +206,10 @@ class Kernel:
     def check(self, *, device: str | int | None = None, seed: int | None = None,
               budget: float | None = None, counters: bool = False,
               sizes: Mapping[str, int] | None = None) -> Check: ...
+    def specialize(self, **sizes: int) -> Kernel: ...
+    def specialize_after(self, calls: int, most: int = 8) -> None: ...
+    @property
+    def taken(self) -> tuple[Taken, ...]: ...
     def load(self, device: int = 0) -> None: ...
     def __call__(self, *args: _Array | float, out: Any = None, stream: Any = None,
                  workspace: _Array | None = None, device: str | int | None = None,

@@ -3,11 +3,12 @@ import ctypes
 import json
 import os
 import threading
-from collections import namedtuple
-from ctypes import byref, c_size_t, c_void_p
+from collections import Counter, namedtuple
+from ctypes import byref, c_int64, c_size_t, c_void_p
 
 from . import _abi
 from ._abi import RollerTensor
+from ._again import Again
 from ._errors import ArgumentError, text
 from ._html import sheet
 from ._library import Handle, lib, read_text, strings, struct, thread_error
@@ -19,6 +20,7 @@ Argument = namedtuple("Argument", "name role dtype shape strides align")
 Estimate = namedtuple("Estimate", "us limiter terms floor_us workspace_bytes flops bytes")
 Launch = namedtuple("Launch", "symbol grid block cluster dynamic_smem static_smem registers "
                               "spill_bytes tensor_maps waits_for_previous resident")
+Taken = namedtuple("Taken", "sizes launches error")
 Check = namedtuple("Check", "ok text compared outputs undecided size_sets data_sets where counters")
 _ARTEFACTS = {"h": _abi.ROLLER_C_HEADER, "c": _abi.ROLLER_C_SOURCE, "py": _abi.ROLLER_PYTHON,
               "cu": _abi.ROLLER_CU, "cl": _abi.ROLLER_CL, "ptx": _abi.ROLLER_PTX,
@@ -33,6 +35,10 @@ def defines(sizes):
     if sizes is not None and not hasattr(sizes, "items"):
         raise TypeError(f"sizes is {sizes!r}, not a dict such as {{'M': 64, 'N': '1..64'}}")
     return strings([f"{name}={value}" for name, value in (sizes or {}).items()])
+
+
+def _sizes(kernel):
+    return json.loads(read_text(lib.roller_kernel_get, kernel, _abi.ROLLER_JSON))["sizes"]
 
 
 def estimate_of(e):
@@ -85,6 +91,14 @@ class _Signature:
             raise ArgumentError(f"the inputs are {', '.join(names)}; "
                                 f"not given: {', '.join(missing) or 'none'}", status="ARGS")
         return tuple(given[name] for name in names)
+
+
+def _bytes(function, *args):
+    size = c_size_t()
+    status = function(*args, byref(size))
+    if status:
+        raise thread_error(status)
+    return size.value
 
 
 class _Call:
@@ -150,32 +164,39 @@ class _Call:
         k._contexts.get().call(lib.roller_run, k._handle.at, self.ins, len(s.ins), self.outs,
                                len(s.outs), byref(options), None)
 
-    def prepare(self, stream, workspace):
+    def prepare(self, stream, workspace, bound=False):
         """What roller_launch takes, the stream last; and what must live until it is done."""
         k, s = self.kernel, self.kernel._signature
         loaded = (k._loads.get(self.device) or k._loaded(self.device)).at
-        arrays = loaded, self.ins, len(s.ins), self.outs, len(s.outs)
+        arrays = self.ins, len(s.ins), self.outs, len(s.outs)
         at, size, kept = None, 0, None
+        if k._again.calls:
+            k._again.met((k._handle.at, *arrays), bound)
         if workspace is not None:
             at, size, kept = workspace_of(workspace)
-        elif k._workspace_bytes:
-            at, size, kept = self._workspace(arrays, stream)
-        return (*arrays, at, size,
+        elif k._workspace_bytes or k._special:
+            at, size, kept = self._workspace(loaded, arrays, stream)
+        return (loaded, *arrays, at, size,
                 current_stream(self.first) if stream is None else stream_address(stream)), kept
 
-    def _workspace(self, arrays, stream):
-        size = c_size_t()
-        status = lib.roller_workspace(*arrays, byref(size))
-        if status:
-            raise thread_error(status)
-        if not size.value:
+    def _workspace(self, loaded, arrays, stream):
+        """As large as a kernel for these sizes wants it; where that cannot be made, as the kernel
+        for all sizes needs it."""
+        need, best = (_bytes(function, at, *arrays) for function, at in (
+            (lib.roller_bind_workspace, self.kernel._handle.at), (lib.roller_workspace, loaded)))
+        if not (best if stream is None else need):
             return None, 0, None
         if stream is not None:
-            raise ArgumentError(f"{size.value} bytes of workspace are needed, and only the "
+            raise ArgumentError(f"{need} bytes of workspace are needed, and only the "
                                 "arrays' library knows when its own stream is done with them",
                                 status="WORKSPACE",
                                 hint="with stream= give workspace=, an array of as many bytes")
-        return workspace_of(empty_like(self.first, (size.value,), "u8"))
+        try:
+            return workspace_of(empty_like(self.first, (best,), "u8"))
+        except TypeError:
+            if need:
+                raise
+            return None, 0, None
 
     def result(self):
         return self.out[0] if len(self.out) == 1 else self.out
@@ -189,7 +210,7 @@ class Bound:
     def __init__(self, call, stream, workspace):
         self._call, self._result = call, call.result()
         on_host = call.device_type == CPU
-        self._args, self._kept = (None, None) if on_host else call.prepare(stream, workspace)
+        self._args, self._kept = (None, None) if on_host else call.prepare(stream, workspace, True)
 
     def __call__(self, stream=None):
         """Launches, in another stream than the bound one if that is given; gives the outputs."""
@@ -214,6 +235,7 @@ class Kernel:
         self._op, self._profile, self._options = op, profile, options
         self._lock, self._loads, self._found = threading.Lock(), {}, {}
         self.trials = ()                # what `fastest` timed
+        self._special, self._not_made, self._again = (), {}, Again(self)
         self._workspace_bytes = lib.roller_kernel_workspace(handle.at)
 
     def __reduce__(self):
@@ -414,6 +436,70 @@ class Kernel:
             raise error
         return done
 
+    # ---- the sizes at hand ----
+    @property
+    def _op_at(self):
+        return lib.roller_kernel_op(self._handle.at)
+
+    def specialize(self, **sizes):
+        """Plans and compiles it for some values of run-time sizes, k.specialize(M=64), or takes that
+        from the cache; gives the new kernel.  Launches of this one on a device take it at these
+        sizes from then on, those of other threads too, and at all others what they took.  Sizes that
+        are not named stay open.  The order in which terms are added may be another.
+        """
+        op, s = self._op_at, struct(_abi.RollerSize)
+        values = (c_int64 * lib.roller_op_sizes(op))()
+        for i in range(len(values)):
+            lib.roller_op_size(op, i, byref(s))
+            values[i] = sizes.pop(text(s.name), -1) if s.runtime else s.value
+        for name in sizes:
+            raise ArgumentError(f"there is no run-time size '{name}'", status="SIZE")
+        made = self._contexts.get().make(lib.roller_specialize, lib.roller_kernel_destroy,
+                                         self._handle.at, values)
+        self._again.asked.add(tuple(values))
+        self._add(made)
+        return Kernel(self._contexts, made)
+
+    def specialize_after(self, calls, most=8):
+        """Has sizes that come again specialized: at the calls-th call on a device with the same ones
+        a kernel for them is compiled in a thread of its own, for at most `most` sizes, and calls
+        take it when it is there.  What is bound counts as called so often.  0: no more.  When it
+        is there is chance, and with it the last bits of results; `taken` says what is.
+        """
+        self._again.calls, self._again.most = calls if self._runtime else 0, most
+
+    @property
+    def taken(self):
+        """What launches on devices took: this kernel, then those for the sizes at hand, each with
+        its sizes and its number of launches; those that could not be made have an `error`.
+        """
+        special, counts, p = self._special, Counter(), struct(_abi.RollerExecProgram)
+        for loaded in list(self._loads.values()):
+            i = 0
+            while lib.roller_exec_program(loaded.at, i, byref(p)) == 0:
+                counts[p.kernel] += p.launches
+                i += 1
+        made = [(self.sizes, self._handle.at)] + [(_sizes(k.at), k.at) for k in special]
+        failed = [Taken(dict(zip(self.sizes, values)), 0, error)
+                  for values, error in list(self._not_made.items())]
+        return (*(Taken(sizes, counts[at], None) for sizes, at in made), *failed)
+
+    @property
+    def _runtime(self):
+        return any(isinstance(s, dict) for s in self.sizes.values())
+
+    def _add(self, made):
+        with self._lock:
+            for loaded in self._loads.values():
+                self._add_to(loaded, made)
+            self._special += (made,)
+
+    @staticmethod
+    def _add_to(loaded, made):
+        status = lib.roller_exec_add(loaded.at, made.at)
+        if status:
+            raise thread_error(status)
+
     # ---- calls ----
     def load(self, device=0):
         """Loads it on a device before its first call there would; opens the driver."""
@@ -429,7 +515,10 @@ class Kernel:
                     status = lib.roller_load(self._handle.at, device, byref(out))
                     if status:
                         raise thread_error(status)
-                    found = self._loads[device] = Handle(out.value, lib.roller_exec_destroy)
+                    found = Handle(out.value, lib.roller_exec_destroy)
+                    for made in self._special:
+                        self._add_to(found, made)
+                    self._loads[device] = found
         return found
 
     def __call__(self, *args, out=None, stream=None, workspace=None, device=None, **named):
@@ -487,8 +576,7 @@ class Kernel:
         yield "plan", self._plan_text(_abi.ROLLER_PLAN_SUMMARY)
         e = self.predicted
         terms = ", ".join(f"{k} {_time(us)}" for k, us in e.terms.items() if us >= 0.05)
-        varies = any(isinstance(s, dict) for s in self.sizes.values())
-        at = " at the largest sizes" if varies else ""
+        varies, at = self._runtime, " at the largest sizes" if self._runtime else ""
         yield "predicted", (f"{_time(e.us)}{at}, limited by {e.limiter} ({terms})\n"
                             f"no kernel takes less than {_time(e.floor_us)}")
         if varies:

@@ -3,12 +3,16 @@ import concurrent.futures
 import copy
 import multiprocessing
 import pickle
+import time
 import unittest
+import unittest.mock
+import weakref
 
 import numpy as np
 
 import gpu
 import roller
+from roller._library import lib
 from roller._measure import shared_out
 
 ROWS = "param M = 0..40; op rows(A: f32[M,8], s: f32) -> Y: f32[M,8] { Y[m,k] = s * A[m,k]; }"
@@ -132,6 +136,76 @@ class Device(unittest.TestCase):
         self.assertAlmostEqual(said.gbs, 2 * 40 * 8 * 4 / said.us / 1e3)
         self.assertTrue(0 < said.of_floor <= 1 and said.others["numpy"] > 0)
         self.assertRegex(str(said), r"(?s)rows, warm L2 .*%.*numpy +\d+\.\d\d us\n.*simulated")
+
+    def run_rows(self, k, m):
+        host = np.arange(8 * m, dtype="f4").reshape(m, 8)
+        a, y = gpu.Array(host), gpu.Array(np.zeros((m, 8), "f4"))
+        k(a, 2, out=y)
+        np.testing.assert_array_equal(y.numpy(), 2 * host)
+
+    def test_specialize(self):
+        """Taken at its sizes, on devices where it was loaded before and after."""
+        k = roller.compile(ROWS, profile="h200")
+        self.run_rows(k, 7)
+        made = k.specialize(M=7)
+        self.assertEqual(made.sizes, {"M": 7})
+        for m in (7, 8, 7):
+            self.run_rows(k, m)
+        later = roller.compile(ROWS, profile="h200")
+        later.specialize(M=7)
+        self.run_rows(later, 7)
+        self.assertEqual([t.launches for t in k.taken], [2, 2])
+        self.assertEqual([t.launches for t in later.taken], [0, 1])
+        self.assertEqual(k.taken[1].sizes, {"M": 7})
+        with self.assertRaisesRegex(roller.ArgumentError, "M is 8|is 8, not 7"):
+            self.run_rows(made, 8)
+        with self.assertRaisesRegex(roller.ArgumentError, "not for M = 41"):
+            k.specialize(M=41)
+        with self.assertRaisesRegex(roller.ArgumentError, "no run-time size 'N'"):
+            k.specialize(N=1)
+
+    def until(self, holds):
+        end = time.monotonic() + 60
+        while not holds() and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertTrue(holds())
+
+    def test_specialize_after(self):
+        """Sizes that come again get a kernel, as many as there may be; a kernel may go meanwhile."""
+        k = roller.compile(ROWS, profile="h200")
+        k.specialize_after(3, most=2)
+        for m in (0, 5, 6, 5, 6):
+            self.run_rows(k, m)
+        self.assertEqual(len(k.taken), 1)
+        self.run_rows(k, 5)
+        self.until(lambda: len(k.taken) == 2)
+        self.run_rows(k, 5)
+        self.assertEqual(k.taken[1], ({"M": 5}, 1, None))
+        a, y = gpu.Array(np.ones((9, 8), "f4")), gpu.Array(np.zeros((9, 8), "f4"))
+        bound = k.bind(a, 2, out=y)
+        self.until(lambda: len(k.taken) == 3)
+        bound()
+        self.assertEqual(k.taken[2], ({"M": 9}, 1, None))
+        for _ in range(4):
+            self.run_rows(k, 6)
+        self.assertEqual(len(k.taken), 3)
+        k.specialize_after(1)
+        self.run_rows(k, 11)
+        gone = weakref.ref(k)
+        del k, bound
+        self.until(lambda: gone() is None)
+
+    def test_specialize_fails(self):
+        """What cannot be made is told, and nothing changes."""
+        k = roller.compile(ROWS, profile="h200")
+        k.specialize_after(1)
+        with unittest.mock.patch.object(lib, "roller_specialize", lambda *args: 20):
+            self.run_rows(k, 5)
+            self.until(lambda: len(k.taken) == 2)
+        self.assertEqual(k.taken[1].sizes, {"M": 5})
+        self.assertIsInstance(k.taken[1].error, roller.Error)
+        self.run_rows(k, 5)
+        self.assertEqual(k.taken[0].launches, 2)
 
     def test_nothing_to_do(self):
         a, y = (gpu.Array(np.zeros((0, 8), "f4")) for _ in range(2))

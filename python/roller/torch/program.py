@@ -24,10 +24,13 @@ class Options:
     random: `torch` leaves random numbers to PyTorch, `program` draws them where they are used, by
     seeds of PyTorch's generator.
     executor, progress: as of compile_many; progress=True writes to standard error, as it does to a
-    terminal anyhow."""
+    terminal anyhow.
+    specialize: after so many calls on a GPU with the same run-time sizes a program is compiled for
+    these, beside the calls (Kernel.specialize_after); 0: never, as under
+    torch.use_deterministic_algorithms."""
 
     def __init__(self, *, profile=None, host="simulate", tf32=None, random="torch", executor=None,
-                 progress=None):
+                 progress=None, specialize=16):
         progress = sys.stderr.isatty() if progress is None else progress
         self.executor, self.progress = executor, say if progress is True else progress
         if random not in RANDOM:
@@ -38,6 +41,7 @@ class Options:
         if tf32 not in (None, False, True, "convolutions"):
             raise ValueError(f"tf32 is {tf32!r}, which is none of None False True 'convolutions'")
         self.profile, self.host, self.tf32 = profile, host, tf32
+        self.specialize = specialize
 
 
 def say(done, wanted):
@@ -111,6 +115,10 @@ def ready(programs, options):
             p.kernel = kernel
         elif not isinstance(kernel, Error):
             raise kernel
+    calls = 0 if torch.are_deterministic_algorithms_enabled() else options.specialize
+    for p in programs:
+        if "kernel" in vars(p):
+            p.kernel.specialize_after(calls)
     return {p: error for p, error in made.items() if isinstance(error, Exception)}
 
 

@@ -1,0 +1,91 @@
+"""Which sizes a kernel is planned for beside its calls: those that come again and again."""
+import atexit
+import ctypes
+import os
+import queue
+import threading
+import weakref
+from ctypes import byref, c_int64, c_void_p
+
+from . import _abi
+from ._errors import Error
+from ._library import Handle, lib, struct
+
+COUNTED = 4096                  # different sizes whose calls are counted; then it begins anew
+
+
+class Again:
+    """A kernel's: at the calls-th call with the same sizes a kernel for these is asked for, of which
+    there are at most `most`, beside those that the caller asked for."""
+
+    def __init__(self, kernel):
+        self.calls, self.most, self.asked = 0, 0, set()
+        self._kernel, self._n = weakref.ref(kernel), lib.roller_op_sizes(kernel._op_at)
+        self._lock, self._met, self._begun = threading.Lock(), {}, 0
+
+    def met(self, arrays, bound):
+        """arrays: as roller_sizes_of takes them; bound: they are to be launched many times."""
+        values = (c_int64 * self._n)()
+        if self._begun >= self.most or lib.roller_sizes_of(*arrays, values) or 0 in values:
+            return
+        sizes = tuple(values)
+        with self._lock:
+            if len(self._met) >= COUNTED:
+                self._met.clear()
+            n = self._met[sizes] = self._met.get(sizes, 0) + (self.calls if bound else 1)
+            if n < self.calls or sizes in self.asked or self._begun >= self.most:
+                return
+            self.asked.add(sizes)
+            self._begun += 1
+        _maker.ask(self._kernel, values)
+
+
+class _Maker:
+    """A thread that makes one kernel after the other, and ends with the interpreter."""
+
+    def __init__(self):
+        self._lock, self._jobs, self._thread = threading.Lock(), queue.SimpleQueue(), None
+        self._stop = ctypes.c_bool(False)
+        self._watch = struct(_abi.RollerWatch, stop=ctypes.addressof(self._stop))
+
+    def ask(self, kernel, values):
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="roller", daemon=True)
+                self._thread.start()
+        self._jobs.put((kernel, values))
+
+    def _run(self):
+        while not self._stop.value and (job := self._jobs.get()):
+            self._make(*job)
+
+    def _make(self, kernel, values):
+        """Nothing here holds the kernel while its other one is compiled."""
+        held = kernel()
+        if held is None:
+            return
+        context, handle, out = held._contexts.get(), held._handle, c_void_p()
+        del held
+        lib.roller_ctx_watch(context.at, byref(self._watch))
+        status = lib.roller_specialize(context.at, handle.at, values, byref(out))
+        made = None if status else Handle(out.value, lib.roller_kernel_destroy)
+        held = kernel()
+        if held is None:
+            return
+        try:
+            if status:
+                raise context.error(status)
+            held._add(made)
+        except Error as error:
+            held._not_made[tuple(values)] = error
+
+    def end(self):
+        self._stop.value = True
+        self._jobs.put(None)
+        if self._thread:
+            self._thread.join()
+
+
+_maker = _Maker()
+atexit.register(lambda: _maker.end())
+os.register_at_fork(after_in_child=lambda: _maker.__init__())
