@@ -350,6 +350,17 @@ class Backend(unittest.TestCase):
         self.assertEqual(told[-1][0], told[-1][1])
         self.assertEqual(len(told), len(texts))
 
+    def test_specialize(self):
+        """Programs of run-time sizes are made for those that come again, unless that is chance."""
+        self.addCleanup(torch.use_deterministic_algorithms, False)
+        for deterministic, calls in ((False, 5), (True, 0)):
+            torch._dynamo.reset()
+            torch.use_deterministic_algorithms(deterministic)
+            seen, options = [], Options(profile="a100", specialize=5)
+            torch.compile(lambda x: x.softmax(0) * 2, dynamic=True, backend=lambda gm, given: backend(
+                gm, given, options=options, seen=seen.append))(torch.randn(3, 8))
+            self.assertEqual({r.program.kernel._again.calls for p in seen for r in p.regions}, {calls})
+
     def test_explain(self):
         said = roller.torch.explain(models.MLP(), torch.randn(4, 16), profiles=["h100", "l4"])
         self.assertEqual([f.operator for f in said.fallbacks], ["native_dropout"])
