@@ -44,6 +44,11 @@
  * neighbours, half a sector for each T * VN columns, since requests begin anywhere in one, and E *
  * min(T, 32) / 32 * (work + 12) instructions per pass.
  *
+ * Strips (RowGroup.strips).  Lanes stand along BM rows first: a request's lines and sectors are
+ * those of 32 / min(BM, 32) runs of min(BM, 32) neighbours, where these are so in memory.  In the
+ * tree of a row's values the levels are those of the lanes that share a row, then each
+ * thread reads its share of the parts in shared memory, and these lanes meet.
+ *
  * Reads alone must be in flight: stores wait for nobody, so a kernel that writes as much as it
  * reads needs half the bytes in flight of a pure read.  */
 #include "microperf/sectors.h"
@@ -110,6 +115,44 @@ static double converted(const Row *x) {
     return n * x->elements;
 }
 
+typedef struct {
+    double requests, wavefronts, bytes;   /* of 32 elements in all passes */
+} Traffic;
+
+static void add(Traffic *t, double times, double vec, double wavefronts, double bytes) {
+    t->requests += times / vec;
+    t->wavefronts += times * wavefronts / vec;
+    t->bytes += times * bytes;
+}
+
+/* Lines of 128 bytes that a request of a warp touches, one element a lane; lanes stand along rows,
+ * `beside` apart, before they stand along columns.  */
+static double lines_of_strips(const Row *x, const RowSource *s) {
+    int rows = x->r->block.extent[AX_M] < WARP ? x->r->block.extent[AX_M] : WARP, n = 0;
+    int64_t seen[WARP];
+    for (int lane = 0; lane < WARP; lane++) {
+        int64_t at = (lane / rows * s->step + lane % rows * s->beside) * s->bytes / 128;
+        int i = 0;
+        while (i < n && seen[i] != at) i++;
+        if (i == n) seen[n++] = at;
+    }
+    return n;
+}
+
+/* Bytes of the sectors of runs of neighbouring rows, of `bytes` an element.  */
+static double strip_bytes(const Row *x, double bytes, int64_t side) {
+    double rows = lesser(x->r->block.extent[AX_M], WARP);
+    return mp_sent(bytes * x->elements, rows, bytes, (double)side * bytes);
+}
+
+/* A source of strips: lines of a request, sectors of all.  */
+static void add_strips(const Row *x, const RowSource *s, double times, Traffic *t, double *l2) {
+    double part = s->beside == 1 ? strip_bytes(x, s->bytes, s->side) : SECTOR * x->elements;
+    if (!s->by_row) part = (double)s->bytes * (double)x->f->columns * x->blocks;
+    add(t, times, 1, lines_of_strips(x, s), WARP * s->bytes);
+    *l2 += times * part;
+}
+
 /* Lines of 128 bytes that a request of a warp touches; lanes of one row are neighbours.  */
 static double lines(const Row *x, int bytes, int64_t step, bool by_row) {
     double lanes = lesser(x->threads, WARP), vec = x->r->store_vec;
@@ -125,16 +168,6 @@ static double touches(const Row *x, double width, double bytes) {
     double vec = x->r->store_vec, run = width < vec ? width * bytes : x->threads * vec * bytes;
     double others = width < vec ? vec / width : (double)x->f->columns / (x->threads * vec);
     return greater(lesser(SECTOR / run, others), 1);
-}
-
-typedef struct {
-    double requests, wavefronts, bytes;   /* of 32 elements in all passes */
-} Traffic;
-
-static void add(Traffic *t, double times, double vec, double wavefronts, double bytes) {
-    t->requests += times / vec;
-    t->wavefronts += times * wavefronts / vec;
-    t->bytes += times * bytes;
 }
 
 /* Wavefronts of a request that reads rows which follow each other in shared memory.  */
@@ -168,6 +201,7 @@ static double sent_of(const Row *x) {
     double bytes = x->f->element_bytes, row = (double)x->f->columns, width = x->r->store_vec;
     bool one = row == x->threads * width;
     if (bytes <= 0) return 0;
+    if (rprog_row_strips(x->m->p)) return strip_bytes(x, bytes, x->m->p->row->source[0].side);
     return mp_sent(bytes * x->elements, one ? WARP : lesser(x->threads, WARP), width * bytes,
                    rprog_row_ends(x->m->p, x->r) ? width * bytes : row * bytes);
 }
@@ -180,6 +214,10 @@ static Traffic traffic_of(const Row *x, double *l2, double *sent) {
     for (int k = 0; k < x->f->n_source; k++) {
         const RowSource *s = &x->f->source[k];
         double vec = rprog_row_width(x->m->p, x->r, s), times = reads_of(x, s);
+        if (rprog_row_strips(x->m->p)) {
+            add_strips(x, s, times, &t, l2);
+            continue;
+        }
         double wave = lines(x, s->bytes, s->step, s->by_row);
         bool flat = x->r->keep == KEEP_FLAT && s->by_row;
         if (flat) add(&t, times, 16.0 / s->bytes, 2 * 4, WARP * s->bytes);
@@ -203,11 +241,31 @@ static Traffic traffic_of(const Row *x, double *l2, double *sent) {
     return t;
 }
 
+/* Lanes that share a row of a strip; parts that a thread takes.  */
+static double strip_lanes(const Row *x) {
+    return greater(lesser(WARP / (double)x->r->block.extent[AX_M], x->threads), 1);
+}
+static double strip_rounds(const Row *x) {
+    const Problem *p = x->m->p;
+    int parts = rprog_row_parts(p, x->r);
+    return parts > 1 ? (double)parts / rprog_row_takers(p, x->r) : 0;
+}
+
+static double combine_strips(const Row *x, double n) {
+    double clocks = 0, takers = rprog_row_takers(x->m->p, x->r), rounds = strip_rounds(x);
+    for (double d = 1; d < strip_lanes(x); d *= 2) clocks += SHUFFLE + 2 * n;
+    if (rounds == 0) return clocks;
+    clocks += 2 * x->m->smem_latency + mp_barrier(x->m, x->r) + 2 * n * rounds;
+    for (double d = 1; d < takers; d *= 2) clocks += SHUFFLE + 2 * n;
+    return clocks;
+}
+
 /* Clocks from the loads of a pass to its value per row: shuffles, then shared memory and a barrier
  * between the warps of a row.  */
 static double combine(const Row *x, int pass) {
     double n = x->f->reduces[pass], lanes = lesser(x->threads, WARP), clocks = 0;
     if (n == 0) return 0;
+    if (rprog_row_strips(x->m->p)) return combine_strips(x, n);
     for (double d = 1; d < lanes; d *= 2) clocks += SHUFFLE + 2 * n;
     if (x->threads > WARP) {
         clocks += 2 * x->m->smem_latency + mp_barrier(x->m, x->r);
@@ -219,6 +277,12 @@ static double combine(const Row *x, int pass) {
 /* Shuffles and adds of one warp for a pass.  */
 static double combine_ops(const Row *x, int pass) {
     double n = x->f->reduces[pass], ops = 0;
+    if (rprog_row_strips(x->m->p)) {
+        double rounds = strip_rounds(x);
+        for (double d = 1; d < strip_lanes(x); d *= 2) ops += 3 * n;
+        for (double d = 1; d < rprog_row_takers(x->m->p, x->r); d *= 2) ops += 3 * n;
+        return ops + (rounds > 0 ? 10 * n : 0) + 2 * n * rounds;
+    }
     for (double d = 1; d < x->threads; d *= 2) ops += 3 * n;
     return ops + (x->threads > WARP ? 10 * n : 0);
 }

@@ -40,7 +40,8 @@ static void explain_place(const Problem *p, const RProg *r, Buf *out) {
     const RowFacts *f = rprog_row_facts(p, r);
     int64_t bytes = 0;
     for (int k = 0; k < f->n_source; k++) bytes += f->source[k].by_row ? f->source[k].bytes : 0;
-    buf_printf(out, "  place: a row is %lld bytes of input; ", (long long)(bytes * f->columns));
+    buf_printf(out, "  place: a row is %lld bytes of input%s; ", (long long)(bytes * f->columns),
+               f->group->strips ? ", apart, neighbouring rows side by side" : "");
     switch (r->keep) {
     case KEEP_REGISTERS:
         buf_printf(out, "all of it is in registers, %d column%s of a thread\n",

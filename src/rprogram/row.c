@@ -15,6 +15,23 @@ const RowFacts *rprog_row_facts(const Problem *p, const RProg *r) {
 
 int rprog_row_threads(const RProg *r) { return count_along(&r->block, &r->thread, AX_N); }
 
+/* Neighbouring threads that leave a part of each of their rows.  */
+static int part_threads(const Problem *p, const RProg *r) {
+    int rows = r->block.extent[AX_M];
+    return rprog_row_strips(p) && rows > WARP ? rows : WARP;
+}
+
+int rprog_row_parts(const Problem *p, const RProg *r) {
+    int rows = rprog_row_strips(p) ? r->block.extent[AX_M] : 1;
+    int parts = rprog_row_threads(r) * rows / part_threads(p, r);
+    return parts > 1 ? parts : 1;
+}
+
+int rprog_row_takers(const Problem *p, const RProg *r) {
+    int lanes = part_threads(p, r) / r->block.extent[AX_M], parts = rprog_row_parts(p, r);
+    return lanes < parts ? lanes : parts;
+}
+
 int rprog_row_end_columns(const Problem *p, const RProg *r) {
     int most = 2 * (r->store_vec - 1), threads = rprog_row_threads(r);
     return rprog_row_ends(p, r) ? (most + threads - 1) / threads : 0;
@@ -54,7 +71,7 @@ static int64_t row_pitch(const Problem *p, const RProg *r, const RowSource *s) {
 
 static void rooms(RoomWalk *w) {
     const RowFacts *f = rprog_row_facts(w->p, w->r);
-    int64_t rows = w->r->block.extent[AX_M], threads = rprog_row_threads(w->r);
+    int64_t rows = w->r->block.extent[AX_M];
     for (int i = 0; i < f->n_source; i++) {
         if (!rprog_row_holds(w->r, &f->source[i])) continue;
         int64_t row = row_pitch(w->p, w->r, &f->source[i]);
@@ -64,7 +81,8 @@ static void rooms(RoomWalk *w) {
         if (w->out && rprog_row_mover(w->dev, w->p, w->r, i) >= 0) x.filled = DONE_COPIES;
         if (bytes > 0) layout_room(w, x);
     }
-    if (threads > WARP) layout_partials(w, w->end, f->group, threads * rows / WARP);
+    int64_t parts = rprog_row_parts(w->p, w->r);
+    if (parts > 1) layout_partials(w, w->end, f->group, parts * rows);
 }
 
 double rprog_row_ops(const Problem *p, const RProg *r, int pass) {
@@ -152,6 +170,12 @@ static bool whole_ranges(const Problem *p, const RProg *r) {
     return p->row->flat && rprog_row_threads(r) <= WARP;
 }
 
+/* Single elements of neighbouring rows side by side, of whole rows.  */
+static bool is_strip(const RProg *r) {
+    return r->keep != KEEP_SHARED && r->keep != KEEP_FLAT && r->store_vec == 1 && r->split == 1 &&
+           power_of_two(r->block.extent[AX_M]);
+}
+
 static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     int threads = rprog_row_threads(r), rows = r->block.extent[AX_M];
     int64_t columns = p->extent[AX_N], steps = ceil_div(columns, r->block.extent[AX_N]);
@@ -173,6 +197,7 @@ static const char *check(const Problem *p, const Device *dev, const RProg *r) {
         return "rows in shared memory are accessed in parts of a word";
     if (r->keep == KEEP_FLAT && (rprog_row_ends(p, r) || !whole_ranges(p, r)))
         return "the rows of a block are no range of whole 16 bytes";
+    if (rprog_row_strips(p) && !is_strip(r)) return "strips of rows are read by single elements";
     if (r->split > 1 && !rprog_row_rereads(r)) return "split rows stay in memory";
     return skeleton_grid_check(&rprog_row, p, dev, r, steps);
 }
@@ -236,10 +261,10 @@ static void add_places(Keeper *b, RProg *r, int threads) {
         for (int again = 0; again < (b->p->online ? 2 : 1); again++) {
             r->keep = again ? KEEP_ONLINE : KEEP_MEMORY;
             if (n < vectors) rprog_keep(b, *r);
-            if (r->block.extent[AX_M] == 1) add_slices(b, r);
+            if (r->block.extent[AX_M] == 1 && !rprog_row_strips(b->p)) add_slices(b, r);
         }
         r->keep = KEEP_SHARED;
-        if (several) rprog_keep(b, *r);
+        if (several && !rprog_row_strips(b->p)) rprog_keep(b, *r);
     }
     r->keep = KEEP_FLAT;
     if (rprog_row_ends(b->p, r)) return;
@@ -268,7 +293,8 @@ static void candidates(Keeper *b) {
             if (idle) continue;
             r.store_vec = (uint8_t)vec;
             for (int all = 2 * WARP; all <= rprog_most_threads(b->dev); all *= 2) {
-                if (all < threads || (all > threads && all > BLOCK)) continue;
+                bool large = all > BLOCK && !rprog_row_strips(p);     /* strips fill sectors */
+                if (all < threads || (all > threads && large)) continue;
                 if (all > threads && p->extent[AX_M] <= all / threads / 2) continue;
                 r.block.extent[AX_M] = all / threads;
                 add_places(b, &r, threads);

@@ -20,6 +20,11 @@
  *   likewise, the leader first, slices both at once.  FLAT (RowFacts.flat): the block's rows are
  *   copied to shared memory as one range of whole 16 bytes, whatever a row's length, and read from
  *   there.
+ * - RowGroup.strips: the elements of a row lie apart, those of neighbouring rows beside each other.
+ *   Thread id = i * block.m + (row), store_vec == 1, keep REGISTERS, MEMORY or ONLINE, split == 1.
+ *   Lanes of a warp that share a row meet by shuffles, warps through shared memory: of each
+ *   max(block.m, 32) threads a part (rprog_row_parts), of which those that share a row take every
+ *   so many (rprog_row_takers).
  * - store_vec > RowFacts.vec: a row's vectors begin at its first column that is a multiple of
  *   store_vec in RowFacts.peel.  The columns before that and behind the last whole vector, 2 *
  *   (store_vec - 1) at most, are its ends: thread i has columns i, i + T, ... of them, one by one,
@@ -171,6 +176,11 @@ static inline bool rprog_row_ends(const Problem *p, const RProg *r) {
 /* Columns that a thread has of the ends of its row, at most; elements of an access to a source.  */
 int rprog_row_end_columns(const Problem *p, const RProg *r);
 int rprog_row_width(const Problem *p, const RProg *r, const RowSource *s);
+/* Parts of a row that meet in shared memory, 1: none do; of strips, threads of a warp that share
+ * them among each other.  */
+int rprog_row_parts(const Problem *p, const RProg *r);
+int rprog_row_takers(const Problem *p, const RProg *r);
+static inline bool rprog_row_strips(const Problem *p) { return p->row->group->strips; }
 /* Threads of a row; steps of a pass over a slice; kernels.  In the workspace the slices' values lie
  * as [row][slice].  */
 int rprog_row_threads(const RProg *r);

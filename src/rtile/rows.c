@@ -53,6 +53,27 @@ static bool moves(const TeStmt *frame, const Affine *f, int lo, int hi) {
     return false;
 }
 
+/* Elements from row to row: of the innermost index of rows that moves.  */
+static int64_t beside(const TeStmt *frame, const Access *x) {
+    int i = frame->n_left - 1;
+    while (i > 0 && te_index_extent(&frame->index[i]) <= 1) i--;
+    return i < 0 ? 0 : x->offset.coef[i];
+}
+
+/* Neighbouring rows in a run of them, or what divides their number at all sizes.  */
+static int64_t rows_beside(const TeStmt *frame, const Access *x) {
+    int64_t run = 1, n = 1;
+    for (int i = frame->n_left - 1; i >= 0; i--) {
+        const TeExtent *e = &frame->index[i].hi;
+        if (te_index_extent(&frame->index[i]) <= 1) continue;
+        if (x->offset.coef[i] != run || (x->varies >> i & 1)) break;
+        run *= e->value;
+        n *= te_extent_divisor(e);
+        if (e->expr) break;
+    }
+    return n;
+}
+
 /* Does each row have elements of its own?  A single one has.  */
 static bool is_by_row(const Te *te, const RowFacts *f, const Access *x) {
     const TeStmt *frame = frame_of(te, f->group);
@@ -97,7 +118,9 @@ static int add_source(const Te *te, RowFacts *f, const TeStmt *s, const Access *
     *new = (RowSource){.tensor = x->tensor, .made = made, .access = *x,
                        .bytes = te_dtype_bytes(te->tensor[x->tensor].dtype),
                        .by_row = is_by_row(te, f, x),
-                       .step = rtile_row_step(te, frame, x)};
+                       .step = rtile_row_step(te, frame, x),
+                       .beside = beside(frame, x),
+                       .side = rows_beside(frame, x)};
     new->vec = rtile_row_vector(te, frame, x, align);
     Access own;
     if (x->read) {

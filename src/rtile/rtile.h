@@ -63,7 +63,9 @@ typedef struct {
     int bytes;                /* of an element */
     int vec;                  /* widest access to neighbouring columns; 1: not adjacent */
     int peel_vec;             /* the same in vectors that begin with RowFacts.peel */
-    int64_t step;             /* elements from column to column */
+    int64_t step;             /* elements from column to column, */
+    int64_t beside;           /* from row to row of the innermost index of rows, */
+    int64_t side;             /* rows in a run of neighbours, or a divisor of their number */
     uint64_t passes;          /* bit p: pass p reads it */
     uint64_t bare;            /* the same where values (RowValue) are kept */
     Access access;            /* over the frame's indices */

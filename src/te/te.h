@@ -163,7 +163,8 @@ typedef struct {
                                * product of such rows, or of a product, made in theirs */          \
     X(PHASED,   "phased")     /* a sum of which each s-th term counts, phase by phase */           \
     X(PACKED,   "packed")     /* a product of copies of what only narrow accesses can read */      \
-    X(UNROLLED, "unrolled")   /* a sum of a few terms, written out */
+    X(UNROLLED, "unrolled")   /* a sum of a few terms, written out */                              \
+    X(STRIPS,   "strips")     /* reduced in the kernel of what reads it, rows side by side */
 typedef enum {
 #define X(id, name) TE_##id,
     TE_DECISIONS(X)

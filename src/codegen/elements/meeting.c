@@ -24,6 +24,7 @@ Meeting meeting_of_neighbours(const Kernel *k, int threads) {
                      .leaves = ir_binary(cg, IR_EQ, ir_rem(cg, tid, warp), zero),
                      .at = ir_div(cg, tid, warp),
                      .spread = true,
+                     .lanes = warps - 1,
                      .part = part,
                      .from = ir_add(cg, first, part)};
 }
@@ -59,8 +60,12 @@ static void take_spread(Kernel *k, const ThreadMap *m, const Node *n) {
     Partials all = of_node(k, m, each ? MONOID_ALL : m->held, n);
     if (each) monoid_room(cg, &all.at[0], 0);
     reduce_get(cg, &all, reduce_block, x->from);
+    if (x->rounds > 1)
+        reduce_gather(cg, &all, 0, &(ReducePartial){reduce_block, NULL, x->more},
+                      (ReduceRange){k->walk.u, ir_int(cg, 1), ir_int(cg, x->rounds), 1,
+                                    IR_UNROLL_ALL, NULL});
     if (each) reduce_scan(cg, &all.at[0], x->parts, k->walk.u, 1, x->part);
-    else reduce_threads(cg, &all, MEET_LEADERS, x->parts - 1, NULL);
+    else if (x->lanes > 0) reduce_threads(cg, &all, MEET_LEADERS, x->lanes, NULL);
     for (int i = 0; i < x->n_take; i++) {
         Partials to = of_node(k, m, x->take[i].into, n);
         Ir last = ir_max(cg, ir_add_n(cg, x->take[i].end, -1), ir_int(cg, 0));

@@ -134,7 +134,7 @@ void reduction_close_items(Kernel *k, const ThreadMap *m) {
 
 void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, int which) {
     int lanes = m->threads > 1 ? (m->threads < WARP ? m->threads : WARP) - 1 : m->lanes;
-    if (lanes == 0) return;
+    if (lanes == 0 && !m->meeting.spread) return;
     reduction_open_items(k, m);
     reduce_threads(k->cg, p, which, lanes, m->seen);
     reduction_close_items(k, m);

@@ -31,6 +31,8 @@ typedef struct {
     bool spread;
     Ir needs;                 /* in order: who takes parts (NULL: all) */
     Ir part, from, elements;  /* the number of one, where it lies, what it has seen */
+    int lanes, rounds;        /* spread: bits of the numbers of lanes that take parts; how many */
+    Ir more;                  /* a lane takes, where the Walk.u-th lies */
     int under_way;
     struct {
         MonoidVariable into;  /* what parts before `end` join, ... */

@@ -51,7 +51,7 @@ static void add_walk(FormBuilder *b, const Lowered *l, int pass) {
 /* The threads of a row meet; false: the pass reduces nothing.  */
 static bool add_threads(FormBuilder *b, const Lowered *l, int pass, const char *note) {
     const RowGroup *g = rprog_row_facts(l->p, l->r)->group;
-    bool any[MEET_ALL] = {false, false}, warps = rprog_row_threads(l->r) > 32;
+    bool any[MEET_ALL] = {false, false}, warps = rprog_row_parts(l->p, l->r) > 1;
     for (int i = 0; i < g->n; i++) {
         if (g->role[i] == ROW_REDUCE && g->pass[i] == pass) any[g->follow[i] != FOLLOW_NONE] = true;
     }

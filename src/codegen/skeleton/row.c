@@ -142,9 +142,13 @@ static void place_own(Kernel *k) {
     IrBase base = reduction_base(k);
     Ir lanes = ir_number(cg, IR_U32, rprog_row_threads(r));
     w->tid = ir_let_as(cg, IR_I32, "tid", ir_thread(cg));
-    w->lane = ir_let_as(cg, IR_I32, "lane", ir_rem(cg, w->tid, lanes));
+    Ir rows = ir_number(cg, IR_U32, r->block.extent[AX_M]);
+    bool strips = rprog_row_strips(k->task->p);
+    w->lane = ir_let_as(cg, IR_I32, "lane", strips ? ir_div(cg, w->tid, rows)
+                                                   : ir_rem(cg, w->tid, lanes));
     Ir first = ir_mul(cg, ir_as(cg, base, ir_block(cg, 0)), product_size(k, 'B', AX_M));
-    w->at = w->read = ir_let_as(cg, base, "m", ir_add(cg, first, ir_div(cg, w->tid, lanes)));
+    Ir own = strips ? ir_rem(cg, w->tid, rows) : ir_div(cg, w->tid, lanes);
+    w->at = w->read = ir_let_as(cg, base, "m", ir_add(cg, first, own));
     if (row_ragged(k))
         w->read = ir_let_as(cg, base, "row", ir_min(cg, w->at, ir_add_n(cg, w->results, -1)));
 }
@@ -171,7 +175,7 @@ static void place_steps(Kernel *k) {
 /* Where warps of a row meet in the passes of the kernel.  */
 static void place_meetings(Kernel *k) {
     int last = k->task->r->split > 1 ? k->l->pass : facts(k)->group->n_pass - 1;
-    if (rprog_row_threads(k->task->r) <= WARP) return;
+    if (rprog_row_parts(k->task->p, k->task->r) <= 1) return;
     for (int pass = 0; pass <= last; pass++) reduction_rooms(k, facts(k)->group, pass);
 }
 

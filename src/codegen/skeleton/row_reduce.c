@@ -60,6 +60,36 @@ static Ir count_of_slice(const Kernel *k) {
     return and_ends(k, own, s);
 }
 
+/* Threads of neighbouring rows stand side by side.  A part is what so many threads leave of each of
+ * their rows; those of a warp that share a row take parts by turns, and meet.  */
+static Meeting meeting_of_strips(const Kernel *k) {
+    const Cg *cg = k->cg;
+    const Problem *p = k->task->p;
+    const RProg *r = k->task->r;
+    int rows = r->block.extent[AX_M], parts = rprog_row_parts(p, r);
+    int takers = rprog_row_takers(p, r), whole = rows > WARP ? rows : WARP;
+    Ir tid = k->walk.tid, n = ir_number(cg, IR_U32, rows), all = ir_number(cg, IR_U32, whole);
+    if (parts <= 1) return (Meeting){0};
+    Ir row = ir_rem(cg, tid, n), own = ir_rem(cg, tid, all);
+    Ir first = ir_mul_n(cg, ir_rem(cg, ir_div(cg, own, n), ir_number(cg, IR_U32, takers)), rows);
+    Ir leaves = rows < WARP ? ir_lt(cg, own, n) : NULL, from = ir_add(cg, first, row);
+    return (Meeting){.parts = parts,
+                     .leaves = leaves,
+                     .at = ir_add(cg, ir_mul_n(cg, ir_div(cg, tid, all), rows), row),
+                     .spread = true,
+                     .from = from,
+                     .lanes = (takers - 1) * rows,
+                     .rounds = parts / takers,
+                     .more = ir_add(cg, from, ir_mul_n(cg, k->walk.u, takers * rows))};
+}
+
+static void map_strips(const Kernel *k, ThreadMap *m) {
+    int rows = k->task->r->block.extent[AX_M], all = rprog_row_threads(k->task->r) * rows;
+    m->threads = 1;
+    m->lanes = rows < WARP ? (all < WARP ? all : WARP) - rows : 0;
+    m->meeting = meeting_of_strips(k);
+}
+
 /* Of a pass, in which slices meet (those before the kernel's), or threads of one.  */
 ThreadMap row_map(const Kernel *k, const Node *n) {
     const Cg *cg = k->cg;
@@ -67,7 +97,7 @@ ThreadMap row_map(const Kernel *k, const Node *n) {
     int64_t split = k->task->r->split;
     bool slices = split > 1 && n->from < k->l->pass;
     bool none = k->task->p->extent[AX_N] == 0 || row_columns(k).expr;
-    return (ThreadMap){.group = facts(k)->group,
+    ThreadMap m = {.group = facts(k)->group,
                        .held = MONOID_HELD,
                        .count = row_base(k),
                        .threads = rprog_row_threads(k->task->r),
@@ -84,6 +114,8 @@ ThreadMap row_map(const Kernel *k, const Node *n) {
                        .at = k->var.s,
                        .elements = split > 1 ? count_of_slice(k) : NULL,
                        .under_way = RPROG_PARTIALS};
+    if (rprog_row_strips(k->task->p)) map_strips(k, &m);
+    return m;
 }
 
 void row_finish(Kernel *k, const Node *n) {

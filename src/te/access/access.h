@@ -199,6 +199,7 @@ typedef enum {
  * read of each other they read at their own point.  */
 typedef struct RowGroup {
     int frame;                            /* statement; also KernelGroup.root */
+    bool strips;              /* elements of a row lie apart, neighbouring rows side by side */
     int n;
     int stmt[ROW_MAX_STMTS];              /* ascending, an order of evaluation */
     RowRole role[ROW_MAX_STMTS];

@@ -11,6 +11,7 @@ typedef struct {
     const Te *te;
     Groups *g;
     bool framed[TE_MAX_STMTS];             /* cluster: has a frame, its root */
+    bool strips[TE_MAX_STMTS];             /* framed cluster: RowGroup.strips */
     int size[TE_MAX_STMTS];                /* cluster: statements */
     int first[TE_MAX_STMTS];               /* cluster: its first statement, -1: none */
     int next[TE_MAX_STMTS];                /* statement: of its cluster, in order; -1: none */
@@ -46,9 +47,28 @@ static bool lies_in_rows(const Te *te, const TeStmt *s, const Access *x) {
     return run > 1;
 }
 
-/* A reduction over contiguous columns: some read touches every point of the domain once, or those
- * that a condition lets it, so no tile would reuse it.  */
-static bool is_row_like(const Te *te, const TeStmt *s) {
+/* Do the columns of a read lie apart, at one step, and neighbouring rows side by side?  */
+static bool lies_in_strips(const Te *te, const TeStmt *s, const Access *x) {
+    int column = -1, row = -1;
+    if (!x->affine)
+        return false;
+    for (int i = s->n_index - 1; i >= 0; i--) {
+        int64_t coef = x->offset.coef[i];
+        if (extent_of(s, i) <= 1)
+            continue;
+        bool next = i < s->n_left ? row >= 0 || (coef == 1 && !(x->varies >> i & 1))
+                                  : column < 0 || access_as_one(te, s, x, i, column);
+        if (coef < 1 || !next)
+            return false;
+        *(i < s->n_left ? &row : &column) = i;
+    }
+    return row >= 0 && column >= 0;
+}
+
+/* A reduction over columns that lie as `lies` says: some read touches every point of the domain
+ * once, or those that a condition lets it, so no tile would reuse it.  */
+static bool is_row_like(const Te *te, const TeStmt *s,
+                        bool (*lies)(const Te *, const TeStmt *, const Access *)) {
     Scan scan;
     if (s->rhs->kind != TE_REDUCE || access_scan(s, &scan))
         return false;
@@ -57,7 +77,7 @@ static bool is_row_like(const Te *te, const TeStmt *s) {
         Access x;
         access_read(te, s, reads.at[i], &x);
         bool given = reads.at[i]->inside == TE_INSIDE_GIVEN;
-        if (lies_in_rows(te, s, &x) && (given || !access_guarded(te, &x)))
+        if (lies(te, s, &x) && (given || !access_guarded(te, &x)))
             return true;
     }
     return false;
@@ -349,16 +369,35 @@ static bool joins_beside(Rows *r, int k, int sibling) {
     return te_takes(r->te, root, usual ? TE_APART : TE_JOINED) != usual;
 }
 
+/* Does a map over all columns read what the root of group k makes?  Else nothing reads the columns
+ * again.  */
+static bool is_seen(const Rows *r, int k) {
+    const TeStmt *root = &r->te->stmt[r->g->root[k]];
+    bool seen = false;
+    for (int i = 0; i < r->te->n_stmt && !seen; i++) {
+        const TeStmt *s = &r->te->stmt[i];
+        ReadList reads = access_reads(s->rhs);
+        bool map = s->rhs->kind != TE_REDUCE && s->n_left == root->n_index;
+        for (int j = 0; j < reads.n && map; j++) seen |= source(r, reads.at[j]->v.ref) == k;
+    }
+    return seen;
+}
+
 static void place(Rows *r, int k) {
     const TeStmt *root = &r->te->stmt[r->g->root[k]];
     bool reduces = root->rhs->kind == TE_REDUCE;
-    if (reduces && !is_row_like(r->te, root))
+    bool rows = reduces && is_row_like(r->te, root, lies_in_rows);
+    bool strips = reduces && !rows && is_row_like(r->te, root, lies_in_strips);
+    if (reduces && !rows && !strips)
         return;
     int to = groups_behind(r->te, r->g, k, k);
-    while (to >= 0 && !can_join(r, k, to)) to = groups_behind(r->te, r->g, k, to);
-    for (int j = 0; reduces && to < 0 && j < k; j++) to = joins_beside(r, k, j) ? j : -1;
+    while (to >= 0 && (strips > r->strips[to] || !can_join(r, k, to)))
+        to = groups_behind(r->te, r->g, k, to);
+    for (int j = 0; reduces && to < 0 && j < k; j++)
+        to = strips == r->strips[j] && joins_beside(r, k, j) ? j : -1;
+    r->strips[k] = to < 0 && strips && is_seen(r, k) && te_takes(r->te, root, TE_STRIPS);
     if (to >= 0) move(r, k, to);
-    else if (reduces) found(r, to = k);
+    else if (rows || r->strips[k]) found(r, to = k);
     if (to >= 0) take_maps(r, to);
 }
 
@@ -366,7 +405,7 @@ static void place(Rows *r, int k) {
 
 static const RowGroup *row_group(Arena *a, const Rows *r, int k) {
     RowGroup *x = ARENA_NEW(a, RowGroup);
-    *x = (RowGroup){.frame = r->g->root[k]};
+    *x = (RowGroup){.frame = r->g->root[k], .strips = r->strips[k]};
     for (int i = r->first[k]; i >= 0; i = r->next[i]) {
         x->stmt[x->n] = i;
         x->role[x->n] = r->role[i];
