@@ -212,6 +212,8 @@ static void report(Tool *t) {
                t->kernel, r->faults ? "FAULT" : "ok", (long long)r->blocks_run,
                (unsigned long long)r->total.instructions, r->time_us, t->dev->name);
     if (r->untimed) buf_printf(&t->out, ", without %s", r->untimed);
+    if (r->blocks_cancelled)
+        buf_printf(&t->out, ", %lld blocks cancelled", (long long)r->blocks_cancelled);
     buf_putc(&t->out, '\n');
     if (t->o.counters) counters(t);
 }
@@ -268,6 +270,7 @@ static void report_json(Tool *t, int code) {
     json_set(a, o, "kernel", json_text(t->kernel));
     json_set(a, o, "profile", json_text(t->dev ? t->dev->name : NULL));
     json_set(a, o, "blocks", json_integer(r->blocks_run));
+    json_set(a, o, "blocks_cancelled", json_integer(r->blocks_cancelled));
     json_set(a, o, "sim_time_us", json_real(r->time_us));
     json_set(a, o, "untimed", json_text(r->untimed));
     json_set(a, o, "fault_count", json_integer((json_int_t)r->faults));

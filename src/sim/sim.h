@@ -94,6 +94,7 @@ void *sim_host(SimGpu *g, uint64_t at, size_t bytes);
     X(BEFORE_WAIT,    "memory touched before the wait for the kernel launched before")             \
     X(WGMMA_OPERAND,  "wgmma operand or accumulator touched before its wait")                      \
     X(TENSOR_MEMORY,  "Tensor Memory used against its rules")                                      \
+    X(LAUNCH_CONTROL, "cluster launch control used against its rules")                             \
     X(LIMIT,          "the launch exceeds a limit of the device")                                  \
     X(MBARRIER,       "mbarrier used against its rules")                                           \
     X(BAD_JUMP,       "jump, call or return that the code cannot make")                            \
@@ -177,6 +178,7 @@ typedef struct {
     int n_warning;
     SimCounters total;
     int64_t blocks_run;
+    int64_t blocks_cancelled; /* whose place others took by clusterlaunchcontrol */
     const SimBlockCounters *block;        /* blocks_run of them, ascending; NULL: not asked for */
     double time_us;                       /* of a timed launch: docs/simulator.md, "Timing" */
     const char *untimed;                  /* an instruction that it leaves out; NULL: none */

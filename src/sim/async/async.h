@@ -101,6 +101,7 @@ typedef struct {
     size_t n_mbar, cap_mbar;
     uint64_t in_flight;       /* bytes */
     uint32_t free_registers;  /* per lane, given up by setmaxnreg.dec */
+    bool refused;             /* a thread has seen that a request to cancel was refused */
     struct TensorMemory *tensor;          /* sim/async/tmem.h; NULL: not used so far */
 } AsyncBlock;
 

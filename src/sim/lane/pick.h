@@ -44,7 +44,7 @@ SimPickFn sim_pick_control, sim_pick_move, sim_pick_compare, sim_pick_arith, sim
     sim_pick_real, sim_pick_cvt, sim_pick_memory, sim_pick_hint, sim_pick_address, sim_pick_atom,
     sim_pick_fence, sim_pick_warp, sim_pick_barrier;
 SimPickFn sim_pick_cpasync, sim_pick_mbarrier, sim_pick_bulk, sim_pick_tensor, sim_pick_tensormap,
-    sim_pick_proxy,
-    sim_pick_cluster, sim_pick_launch, sim_pick_matrix, sim_pick_mma, sim_pick_wgmma,
-    sim_pick_tmem, sim_pick_tensor_product, sim_pick_tensor_copy, sim_pick_tensor_commit;
+    sim_pick_proxy, sim_pick_cluster, sim_pick_cancel, sim_pick_launch, sim_pick_matrix,
+    sim_pick_mma, sim_pick_wgmma, sim_pick_tmem, sim_pick_tensor_product, sim_pick_tensor_copy,
+    sim_pick_tensor_commit;
 #endif

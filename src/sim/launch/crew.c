@@ -3,7 +3,7 @@
  * Independent clusters are handed out in ascending order.  Kernels whose blocks communicate run on
  * one thread: clusters start in ascending order, and one that does not end within a slice lets the
  * next begin, so that blocks may wait for each other as on a device where all of them are
- * resident.  */
+ * resident.  So do kernels whose blocks take the place of clusters that have not begun.  */
 #include "base/pool.h"
 #include "sim/launch/launch.h"
 #include "sim/lane/warp.h"
@@ -90,6 +90,18 @@ static bool run_live(Live *x) {
     return good;
 }
 
+/* The task that begins next, behind those whose place others have taken; NULL: there is none.  */
+static SimTask *next_task(const Crew *k, int64_t n_task, int64_t *next) {
+    if (*next == n_task) return NULL;
+    SimWaiting *x = &k->task->run->waiting;
+    while (x->cluster && (x->n == 0 || k->task[*next].cluster != *x->cluster)) {
+        k->task[*next].cancelled = true;
+        if (++*next == n_task) return NULL;
+    }
+    if (x->cluster) x->cluster++, x->n--;
+    return &k->task[(*next)++];
+}
+
 static bool run_serial(Arena *a, const Crew *k, int64_t n_task) {
     Live *live = ARENA_NEW(a, Live);
     live->step = ARENA_ARRAY(a, Step, n_task < MOST_RESIDENT ? n_task : MOST_RESIDENT);
@@ -97,8 +109,9 @@ static bool run_serial(Arena *a, const Crew *k, int64_t n_task) {
     bool good = true;
     for (int64_t next = 0; good && (next < n_task || live->n > 0);) {
         if (watch_ended(k->watch)) break;
-        if (next < n_task && live->n < MOST_RESIDENT) {
-            Step s = {.task = &k->task[next++],
+        SimTask *task = live->n < MOST_RESIDENT ? next_task(k, n_task, &next) : NULL;
+        if (task) {
+            Step s = {.task = task,
                       .worker = k->worker,
                       .scratch = arena_create(NULL),
                       .budget = n_task == 1 ? UINT64_MAX : SLICE};
@@ -123,7 +136,7 @@ static Arena *worker_arena(Arena *a) {
 Status sim_run_tasks(Arena *a, Diag *d, const SimTasks *all, const SimRun *run, SimCounters *total,
                      SimSlices *work) {
     const SimOptions *o = run->options;
-    bool serial = run->kernel->serial;
+    bool serial = run->kernel->serial || run->kernel->cancels;
     int threads = serial ? 1 : pool_threads(o->threads);
     if (threads > all->n) threads = all->n > 0 ? (int)all->n : 1;
     Crew crew = {all->task, ARENA_ARRAY(a, Worker, threads), o->watch};

@@ -136,6 +136,8 @@ static SimTasks tasks(Arena *a, SimRun *r) {
         if (k > 0 && id[k] == id[k - 1]) continue;
         task[out.n++] = (SimTask){.run = r, .cluster = id[k]};
     }
+    if (r->kernel->cancels) r->waiting = (SimWaiting){ARENA_ARRAY(a, int64_t, out.n + 1), out.n};
+    for (int64_t k = 0; k < r->waiting.n; k++) r->waiting.cluster[k] = task[k].cluster;
     return out;
 }
 
@@ -203,6 +205,7 @@ static void collect(Arena *a, const SimRun *r, const SimTasks *x, SimReport *out
     int64_t blocks = 0, at = 0;
     for (int64_t k = 0; k < x->n; k++) {
         out->blocks_run += task[k].n_block;
+        if (task[k].cancelled) out->blocks_cancelled += (int64_t)volume(r->cluster);
         f.faults += task[k].faults;
         blocks += task[k].n_block;
         for (int e = 0; e < task[k].n_fault; e++) {
@@ -269,10 +272,11 @@ static double time_of(Arena *a, const SimRun *r, const SimTasks *x, const SimRep
                       const SimSlices *work) {
     double all = (double)volume(r->grid), of_cluster = (double)volume(r->cluster);
     double span = x->n ? (double)(x->task[x->n - 1].cluster - x->task[0].cluster + 1) : 1;
-    SimRan ran = {all / (double)report->blocks_run, all / of_cluster / span};
+    int64_t done = report->blocks_run + report->blocks_cancelled;
+    SimRan ran = {all / (double)done, all / of_cluster / span};
     SimFootprint f;
     sim_l2_settle(r->gpu, &ran, &f);
-    return sim_time(a, r, &report->total, work, &f, report->blocks_run);
+    return sim_time(a, r, &report->total, work, &f, done);
 }
 
 /* The kernel reached what the simulator does not know: that is no fault of the kernel.  */

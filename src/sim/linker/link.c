@@ -206,6 +206,7 @@ static void properties(SimKernel *out) {
                       p->op == OP_BULK_REDUCE || p->op == OP_TMA || p->op == OP_TMA_REDUCE;
         if (leaves) out->partial_sync = out->reads_later = true;
         if (p->op == OP_TC_CP) out->untimed = p;
+        if (p->op == OP_CLC_TRY) out->cancels = true;
         bool shared = ptx_has(&p->mods, MOD_SHARED) || ptx_has(&p->mods, MOD_SHARED_CTA) ||
                       ptx_has(&p->mods, MOD_SHARED_CLUSTER);
         bool atomic = p->op == OP_ATOM || p->op == OP_RED || p->op == OP_BULK_REDUCE ||

@@ -77,7 +77,8 @@ typedef enum {
     /* asynchronous copies and mbarriers */                                                        \
     X(EXPECT_TX, "expect_tx") X(NOCOMPLETE, "noComplete") X(NOINC, "noinc") X(PARITY, "parity")    \
     X(BULK_GROUP, "bulk_group") X(COMPLETE_TX, "mbarrier::complete_tx::bytes")                     \
-    X(MULTICAST, "multicast::cluster") X(READ, "read") X(D1, "1d") X(D2, "2d") X(D3, "3d")         \
+    X(MULTICAST, "multicast::cluster") X(MULTICAST_ALL, "multicast::cluster::all")                 \
+    X(READ, "read") X(D1, "1d") X(D2, "2d") X(D3, "3d")                                            \
     X(D4, "4d") X(D5, "5d") X(TILE, "tile") X(TILE_GATHER4, "tile::gather4")                       \
     X(TILE_SCATTER4, "tile::scatter4") X(IM2COL, "im2col") X(IM2COL_NO_OFFS, "im2col_no_offs")     \
     X(IM2COL_W, "im2col::w") X(IM2COL_W_128, "im2col::w::128") X(CTA_GROUP_1, "cta_group::1")      \
@@ -272,6 +273,12 @@ static inline PtxMod ptx_first(const PtxMods *m) {
     X(GETCTARANK, "getctarank", ALU, cluster, "ds")                                                \
     X(ST_ASYNC, "st.async", LSU, cluster, "msm")                                                   \
     X(RED_ASYNC, "red.async", LSU, cluster, "msm")                                                 \
+    X(CLC_TRY, "clusterlaunchcontrol.try_cancel", LSU, cancel, "mm")                               \
+    X(CLC_CANCELED, "clusterlaunchcontrol.query_cancel.is_canceled", ALU, cancel, "ds")            \
+    X(CLC_FIRST, "clusterlaunchcontrol.query_cancel.get_first_ctaid", ALU, cancel, "ds")           \
+    X(CLC_FIRST_X, "clusterlaunchcontrol.query_cancel.get_first_ctaid::x", ALU, cancel, "ds")      \
+    X(CLC_FIRST_Y, "clusterlaunchcontrol.query_cancel.get_first_ctaid::y", ALU, cancel, "ds")      \
+    X(CLC_FIRST_Z, "clusterlaunchcontrol.query_cancel.get_first_ctaid::z", ALU, cancel, "ds")      \
     X(ELECT, "elect.sync", ALU, launch, "ds")                                                      \
     X(SETMAXNREG, "setmaxnreg", CONTROL, launch, "s")                                              \
     X(GRIDDEP, "griddepcontrol", CONTROL, launch, "")                                              \

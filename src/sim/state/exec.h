@@ -330,8 +330,15 @@ struct SimKernel {
     bool partial_sync;        /* see SimCluster */
     bool reads_later;         /* memory is read asynchronously: bulk stores, wgmma */
     bool serial;              /* blocks communicate: they must run in ascending order */
+    bool cancels;             /* blocks may take the place of others that have not begun */
     const PtxInst *untimed;   /* an instruction whose time is not known; NULL: there is none */
 };
+
+/* Clusters that have not begun, ascending, where others may take their place.  */
+typedef struct {
+    int64_t *cluster;         /* linear numbers in the grid of clusters */
+    int64_t n;
+} SimWaiting;
 
 struct SimRun {
     SimGpu *gpu;
@@ -343,6 +350,7 @@ struct SimRun {
     uint32_t grid[3], ntid[3], cluster[3];
     uint32_t smem_base, smem_bytes;       /* of every block */
     unsigned char *constants; /* of the kernel, with the addresses of this launch */
+    SimWaiting waiting;
     struct SimBlockOrder *order;          /* order.h: of blocks that communicate, else NULL */
     const struct SimTiming *timing;       /* timing.h; NULL: the launch is not timed */
     const unsigned char *params;          /* the parameter space, padded with poison */
