@@ -24,8 +24,8 @@
 static Ending rows_ending(const Model *m, const RProg *r, int pass) {
     const Problem *p = m->p;
     const StatFacts *f = rprog_stats_facts(p, r);
-    double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M], bytes = 0;
-    double outputs = rows * (double)p->extent[AX_N], lanes = 1;
+    double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M];
+    double elements = 0, parts = 0, lanes = 1;            /* bytes that are stored */
     double warps = rprog_computing(m->dev, r) / WARP;
     double barrier = mp_barrier(m, r);
     Ending e = {.reads = (double)p->epilogue_bytes, .rows = true};
@@ -40,17 +40,16 @@ static Ending rows_ending(const Model *m, const RProg *r, int pass) {
         walks |= n > 0;
         if (f->kept >= 0)
             evaluated += (double)((f->folds[f->kept] >> i & 1) + (f->emits[f->kept] >> i & 1));
-        bytes += (double)f->emit_bytes[i];
+        elements += (double)f->emit_bytes[i];
         if (n == 0) continue;
         e.meeting += warps * n * (rprog_stats_rows(m->dev, r) * (3 * steps + 2) + 24);
         e.wait += turns * (steps * SHUFFLE + 3 * barrier + 4 * m->smem_latency);
-        if (pass >= 0) bytes += rows * (double)rprog_tiles(p, r, AX_N) * n * p->acc_bytes;
+        if (pass >= 0) parts += rows * (double)rprog_tiles(p, r, AX_N) * n * p->acc_bytes;
     }
     if (walks && evaluated > 1) e.ops -= f->kept_ops * (evaluated - 1);
-    if (pass < 0) bytes = m->out_bytes;
-    double per = m->out_bytes > 0 && outputs > 0 ? mp_store_sectors(m, r, NULL) / m->out_bytes : 0;
-    e.writes = bytes;
-    e.sectors = pass < 0 ? mp_store_sectors(m, r, NULL) : bytes * (per > 0 ? per : 1.0 / SECTOR);
+    e.writes = pass < 0 ? m->out_bytes : elements + parts;
+    e.sectors = (e.writes - elements) / SECTOR;
+    if (elements > 0) e.sectors += elements * mp_store_sectors(m, r, NULL) / m->out_bytes;
     return e;
 }
 
