@@ -31,7 +31,6 @@
  * Blocks run in waves (phases.c); blocks that visit fewer turns (ColumnBounds) fill each other's
  * gaps, longest first, so that all take their mean.  */
 #include "microperf/chain.h"
-#include "microperf/ending.h"
 #include "microperf/phases.h"
 #include "microperf/sectors.h"
 #include "microperf/story.h"
@@ -95,15 +94,15 @@ typedef struct {
     double work, sent;
 } EndClocks;
 
+static Leaving leaving(const ChainTurn *t) {
+    return (Leaving){&t->of[1], &t->prog[1], &t->counts[1], t->slots};
+}
+
 static EndClocks end_clocks(const Model *m, const RProg *r, const ChainTurn *t, const Phase *ph) {
-    double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_E];
+    double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_E], smem;
     double port = lesser(m->l2_port, m->l2_write / m->clock / ph->active), through = 0;
-    if (r->via == VIA_SHARED) {
-        double rounds = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
-        const StepCounts *c = &t->counts[1];
-        double all = t->warps * (double)(c->staging_stores + c->staging_loads);
-        through = rounds * (all / m->smem_rate + 2 * m->smem_latency);
-    }
+    Leaving x = leaving(t);
+    if (r->via != VIA_DIRECT) through = mp_through_clocks(&x, &smem);
     double ops = r->split > 1 ? 4 : m->p->next->epilogue_ops + 4;
     double work = outputs * ops / (m->issue * WARP) + through;
     return (EndClocks){ph->resident * work, ph->resident * ph->bytes / port + m->l2_latency};
@@ -221,7 +220,7 @@ static void estimate_stream(const Model *m, const RProg *r, CountMemo *memo, Est
                 .loads = last->bytes,
                 .unit = c.unit[1],
                 .wavefronts = last->wavefronts,
-                .leaves = &t.counts[1]};
+                .leaving = leaving(&t)};
     e.reads += (double)m->p->next->op[1].unique * m->p->next->op[1].bytes;
     mp_estimate_product(m, &t.prog[0], memo, &e, out);
     double blocks = blocks_of(m, r);

@@ -1,6 +1,7 @@
 /* Programs of chains, for the files of microperf.  */
 #ifndef ROLLER_MICROPERF_CHAIN_H
 #define ROLLER_MICROPERF_CHAIN_H
+#include "microperf/ending.h"
 #include "microperf/matrix.h"
 #include "microperf/story.h"
 
@@ -18,6 +19,7 @@ typedef struct {
     double wavefronts, bytes;             /* of shared memory; from L2 */
     double a_bytes;           /* of operand a before the first turn: from L2; wavefronts, ... */
     double a_reads, a_stores; /* ... reads of fragments that registers keep */
+    int slots;                /* of boxes by which results leave */
 } ChainTurn;
 ChainTurn mp_chain_turn(const Model *m, const RProg *r, CountMemo *memo);
 

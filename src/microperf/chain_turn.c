@@ -95,6 +95,7 @@ static void count_scores(const Model *m, const RProg *r, ChainTurn *t) {
 ChainTurn mp_chain_turn(const Model *m, const RProg *r, CountMemo *memo) {
     ChainTurn t = {.warps = (double)rprog_computing(m->dev, r) / WARP,
                    .apart = rprog_tensor(m->dev, r)};
+    if (r->via == VIA_BOXES) t.slots = rprog_box_slots(m->p, m->dev, r);
     t.teams = t.warps / rprog_team(m->dev, r);
     bool kept = r->keep == KEEP_REGISTERS;
     for (int i = 0; i < MP_PRODUCTS; i++) {

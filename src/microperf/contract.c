@@ -103,8 +103,20 @@ typedef struct {
     double work, smem, sent;
 } EndClocks;
 
-static EndClocks end_clocks(const Model *m, const RProg *r, const StepCounts *c, const Ending *e,
-                            const Phase *ph) {
+double mp_through_clocks(const Leaving *x, double *smem) {
+    const Model *m = x->m;
+    const RProg *r = x->r;
+    bool meet = r->warp.extent[AX_K] < r->block.extent[AX_K];
+    double rounds = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
+    double warps = rprog_computing(m->dev, r) / WARP / rprog_in_turn(r);
+    double all = warps * (double)(x->counts->staging_stores + x->counts->staging_loads);
+    double wait = meet ? m->step_tax + m->smem_latency : 2 * m->smem_latency;
+    if (r->via == VIA_BOXES) wait *= (rprog_box_count(m->p, r) + x->slots - 1) / x->slots;
+    *smem = rounds * all / m->smem_rate;
+    return *smem + rounds * wait;
+}
+
+static EndClocks end_clocks(const Model *m, const RProg *r, const Ending *e, const Phase *ph) {
     const Problem *p = m->p;
     double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
     /* A block ends as soon as L2 has its outputs; their way to DRAM is in the term of that.  */
@@ -112,18 +124,10 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const StepCounts *c,
     double port = lesser(m->l2_port, share);
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     double ops = output_clocks(m, r, e) + e->unit, sums = 0, smem = e->wavefronts / m->smem_rate;
-    double through = 0;
-    if (r->via != VIA_DIRECT) {           /* where the sums of slices meet, too */
-        double rounds = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
-        double warps = rprog_computing(m->dev, r) / WARP / rprog_in_turn(r);
-        double all = warps * (double)(c->staging_stores + c->staging_loads);
-        double wait = slices > 1 ? m->step_tax + m->smem_latency : 2 * m->smem_latency;
-        if (r->via == VIA_BOXES) {
-            int slots = rprog_box_slots(p, m->dev, r);
-            wait *= (rprog_box_count(p, r) + slots - 1) / slots;
-        }
-        through = rounds * (all / m->smem_rate + wait);
-        smem += rounds * all / m->smem_rate;
+    double through = 0, accesses = 0;
+    if (e->leaving.r->via != VIA_DIRECT) {                /* where the sums of slices meet, too */
+        through = mp_through_clocks(&e->leaving, &accesses);
+        smem += accesses;
     } else if (slices > 1) {
         sums = (slices - 1) * outputs * p->acc_bytes * 2 / (WARP * 4);
         sums += m->step_tax + 2 * m->smem_latency;
@@ -168,9 +172,10 @@ static double operand_stores(const Model *m, const RProg *r, const StepCounts *c
     return sum;
 }
 
-static void fill_counts(const Model *m, const RProg *r, const Step *s, const StepCounts *c,
+static void fill_counts(const Model *m, const RProg *r, const Step *s, const Leaving *of,
                         double tiles, Estimate *out) {
     const Problem *p = m->p;
+    const StepCounts *c = s->counts;
     double steps = (double)rprog_tiles(p, r, AX_K), sectors = 0;
     bool matrix = rprog_matrix(m->dev, r);
     for (int side = 0; side < p->n_operand; side++) {
@@ -189,11 +194,11 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     double through[2] = {0, 0};            /* wavefronts of stores that go through shared memory */
     double partials = r->split;           /* per tile */
     if (r->tail > 0) partials += (double)(rprog_tail_partials(p, r) - r->tail) / tiles;
-    if (r->via != VIA_DIRECT) {
+    if (of->r->via != VIA_DIRECT) {
         double rounds = s->warps * r->warp.extent[AX_M] / r->thread.extent[AX_M];
         sums = 0;                         /* of slices: they meet there */
-        through[0] = rounds * (double)c->staging_loads * partials;
-        through[1] = rounds * (double)c->staging_stores * partials;
+        through[0] = rounds * (double)of->counts->staging_loads * partials;
+        through[1] = rounds * (double)of->counts->staging_stores * partials;
     }
     double wavefronts = 0;
     for (int side = 0; side < p->n_operand; side++) {
@@ -256,7 +261,7 @@ static Course course_of(const Model *m, const RProg *r, const Step *s, const End
         bool last = i == n - 1;
         /* Resident blocks hide each other's ends, except those of the last wave.  */
         double exposed = last ? (ph->times - 1) / ph->resident + 1 : ph->times / ph->resident;
-        EndClocks end = end_clocks(m, r, s->counts, e, ph);
+        EndClocks end = end_clocks(m, r, e, ph);
         add_phase(m, r, s, ph, miss, t.term);
         if (rprog_persistent(r)) {
             if (i == 0) t.fill = fill_clocks(m, r, s, ph);
@@ -340,7 +345,7 @@ static MpTurn turn_of(const Model *m, const RProg *r, const Step *s, const Endin
     double clocks[MP_COUNT] = {0}, each = t->turns > 0 ? x->clock / 1e6 / t->turns : 0;
     one.times = one.steps = 1;
     add_phase(m, r, s, &one, t->miss, clocks);
-    EndClocks end = end_clocks(m, r, s->counts, e, first);
+    EndClocks end = end_clocks(m, r, e, first);
     double met = r->cluster > 1 ? 2 * m->dev->overheads.cluster_barrier.value : 0;
     double computed = greater(clocks[MP_COMPUTE], greater(clocks[MP_SMEM], clocks[MP_ISSUE]));
     double dram = greater(x->term[MP_DRAM], t->in_flight_us) * each;
@@ -356,20 +361,24 @@ static MpTurn turn_of(const Model *m, const RProg *r, const Step *s, const Endin
                     .sent = end.sent};
 }
 
-void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const Ending *e,
+static int box_slots(const Model *m, const RProg *r) {
+    return r->via == VIA_BOXES ? rprog_box_slots(m->p, m->dev, r) : 0;
+}
+
+void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const Ending *of,
                          Estimate *out) {
     const Problem *p = m->p;
     StepCounts c;
+    Ending own = *of, *e = &own;
     mp_step_counts(m, r, memo, &c);
-    if (e->leaves) c.staging_stores = e->leaves->staging_stores;
-    if (e->leaves) c.staging_loads = e->leaves->staging_loads;
+    if (!own.leaving.r) own.leaving = (Leaving){m, r, &c, box_slots(m, r)};
     Step s = mp_step(m, r, &c);
     double tiles = (double)rprog_blocks(p, r), blocks = tiles * r->split - r->tail + r->tail_blocks;
     double all_steps = (double)rprog_tiles(p, r, AX_K);
     s.region += e->loads;
     if (e->loads > 0) s.bytes += e->loads / (all_steps * mp_tiles_of_block(m, r));
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm};
-    fill_counts(m, r, &s, &c, tiles, out);
+    fill_counts(m, r, &s, &e->leaving, tiles, out);
 
     out->store_sectors = (int64_t)(e->sectors + 0.5);
     double reads = mp_dram_reads(m, r) + e->reads, writes = e->writes, stored = writes;
@@ -377,8 +386,8 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     double miss = l2_bytes > 0 ? lesser(1, 4 * reads / l2_bytes) : 1;
     /* Parts of sectors cost as much as whole ones, narrow rows of boxes more.  */
     stored = greater(stored, (double)out->store_sectors * SECTOR);
-    double own = m->out_bytes * direct_share(m, r);
-    stored += mp_boxes_asked(m, r, own) - own;
+    double direct = m->out_bytes * direct_share(m, r);
+    stored += mp_boxes_asked(e->leaving.m, e->leaving.r, direct) - direct;
     Phases phases;
     mp_grid_phases(m, r, stored, &phases);
     Course t = course_of(m, r, &s, e, &phases, miss);

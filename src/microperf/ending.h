@@ -3,17 +3,29 @@
 #define ROLLER_MICROPERF_ENDING_H
 #include "microperf/model.h"
 
+/* How results leave a block: those of a product, as a program of its own, with its counts; of boxes
+ * their slots.  */
+typedef struct {
+    const Model *m;
+    const RProg *r;
+    const StepCounts *counts;
+    int slots;
+} Leaving;
+
+/* Clocks of a block for results that pass through shared memory, of which `smem` are accesses.  */
+double mp_through_clocks(const Leaving *x, double *smem);
+
 /* What a kernel does behind its k-steps: bytes that it reads and writes, 32-byte sectors of the
  * latter; elements of a block that it makes there (0: its results), operations for each; of rows:
  * instructions of a block, and clocks that it waits for meetings of threads.  Where results of the
  * k-steps are an operand of another product: bytes of the other one, which a block loads before its
- * steps; clocks of the unit and wavefronts of shared memory of a block; its counts, whose results
- * pass through shared memory.  */
+ * steps; clocks of the unit and wavefronts of shared memory of a block; how its results leave (no
+ * program: the results of the k-steps do).  */
 typedef struct {
     double reads, writes, sectors, elements, ops, meeting, wait;
     bool rows;
     double loads, unit, wavefronts;
-    const StepCounts *leaves;
+    Leaving leaving;
 } Ending;
 
 /* One kernel with all its k-steps; SPLIT is what adds its slices.  */

@@ -123,12 +123,12 @@ const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
     if (r->keep != KEEP_REGISTERS && r->keep != KEEP_SHARED)
         return "operand a of a chain stays in registers or in shared memory";
     if (r->tail || r->stats || r->lanes != 1) return "a chain has no tail";
-    if (r->via == VIA_BOXES) return "boxes store no results of a chain";
     if ((why = check_order(p, dev, r))) return why;
     if (r->split > 1 && rprog_warpgroups(dev, r)) return "slices of turns are of units of warps";
     if ((why = check_products(p, dev, r)) || (why = check_tiles(p, dev, r)) ||
         (why = check_stream(p, dev, r)) || (why = check_ways(p, r)))
         return why;
     RProg last = rprog_product(dev, r, 1);
-    return contract_check_store(p->next, dev, &last);
+    why = contract_check_store(p->next, dev, &last);
+    return why ? why : grid_check(p->next, dev, &last);
 }

@@ -24,7 +24,11 @@ RProg rprog_product(const Device *dev, const RProg *r, int number) {
     x.unroll = (int16_t)x.warp.extent[AX_K];
     x.unit_v = 0;
     if (number || x.group > 1) rprog_set_batches(1, &x);
-    if (!number) return x;
+    if (!number) {                        /* whose results do not leave */
+        x.via = VIA_DIRECT;
+        x.store_vec = x.vec_n;
+        return x;
+    }
     x.cluster = 0;
     x.unit = r->unit_v;
     x.thread = matrix_tile(&dev->unit[x.unit], false);

@@ -30,16 +30,6 @@ static Loads loads_of(const RoomWalk *w, const BlockBytes *b) {
     return x;
 }
 
-/* Bytes of all their slots.  */
-static int64_t loads_bytes(const RProg *r, const BlockBytes *b) {
-    int64_t all = 0;
-    for (int side = 0; side < CONTRACTION_OPERANDS; side++) {
-        bool region = rprog_region_boxes(&r->load[side]);
-        all += (region ? rprog_region_slots(r) : r->stages) * b->of[side].tile;
-    }
-    return all;
-}
-
 /* Scales of a step on their way to Tensor Memory: once each, for all four parts of its lanes.  They
  * lie where no results do: a commit tells of the unit's reads, not of what threads wrote.  */
 static void scales(RoomWalk *w, const BlockBytes *b) {
@@ -75,12 +65,6 @@ static int box_slots(const RoomWalk *w, const BlockBytes *b) {
     return hal_blocks_per_sm(w->dev, w->r->threads, 0, one + bytes) == held ? 2 : 1;
 }
 
-int rprog_box_slots(const Problem *p, const Device *dev, const RProg *r) {
-    BlockBytes b = rprog_block_bytes(p, dev, r);
-    RoomWalk w = {.dev = dev, .r = r, .end = loads_bytes(r, &b)};
-    return box_slots(&w, &b);
-}
-
 /* Sums on their way out.  Those of blocks that stay lie behind the stages, which fill meanwhile.
  */
 void contract_results(RoomWalk *w, const BlockBytes *b) {
@@ -101,7 +85,7 @@ void contract_results(RoomWalk *w, const BlockBytes *b) {
         x.shares = b->warps;
     } else if (r->via == VIA_BOXES) {
         x.bytes = x.apart = b->box;
-        x.slots = box_slots(w, b);
+        x.slots = w->boxes = box_slots(w, b);
         x.share = x.slots * b->box;
         x.shares = b->warps;
     } else if (slices > 1) {

@@ -90,8 +90,17 @@ static int row_bytes(const Problem *p, const RProg *r) {
     return columns_of(r) * te_dtype_bytes(p->te->tensor[x.tensor].dtype);
 }
 
+/* One box has all columns of the tensor: what it has beside them is not stored.  */
+static int wide_row(const Problem *p, const RProg *r, int all) {
+    bool whole = r->warp.extent[AX_N] >= p->extent[AX_N] && rprog_static_axis(p, AX_N);
+    int row = BOX_LEAST;
+    while (row < all) row *= 2;
+    return whole && !r->swapped && all > 0 && row <= BOX_SPAN ? row : 0;
+}
+
 int rprog_box_row(const Problem *p, const RProg *r) {
-    int all = row_bytes(p, r);
+    int all = row_bytes(p, r), wide = wide_row(p, r, all);
+    if (wide > 0) return wide;
     for (int row = BOX_SPAN; row >= BOX_LEAST; row /= 2)
         if (all > 0 && all % row == 0) return row;
     return 0;
@@ -99,7 +108,7 @@ int rprog_box_row(const Problem *p, const RProg *r) {
 
 int rprog_box_count(const Problem *p, const RProg *r) {
     int row = rprog_box_row(p, r);
-    return row > 0 ? row_bytes(p, r) / row : 0;
+    return row > 0 ? (int)ceil_div(row_bytes(p, r), row) : 0;
 }
 
 int64_t rprog_box_bytes(const Problem *p, const Device *dev, const RProg *r) {

@@ -212,7 +212,8 @@
  *   of rprog_box_row bytes by rprog_staging_rows rows, which lie in shared memory as the store's
  *   tensor map swizzles them, and a lane stores them by that map (rprog_out_box), with up to
  *   rprog_box_slots - 1 under way: two slots, one for a single box or where a second one for an odd
- *   number would cost a block of the SM.  store_vec == vec_n.
+ *   number would cost a block of the SM.  store_vec == vec_n.  A box that has all columns of the
+ *   tensor may be wider than these.
  *
  * Statements over rows of the results (Problem.stats) are computed from the accumulators behind the
  * k-loop; split == 1, tail == 0, warp.k == block.k, of warpgroups not swapped.

@@ -117,7 +117,7 @@
  *   the workspace as a split `contract` program does, [slice][B][M][E], and behind them what it
  *   holds of its rows (ChainFacts.slices), [slice][row] each (rprog_chain_left).  A second kernel
  *   merges these in order: first leaders, then what follows them, made to fit.
- * - VIA_DIRECT, VIA_SHARED: results leave as those of `contract` do, of the second product.
+ * - via: results leave as those of `contract` do, of the second product.
  *
  * Units of warpgroups in the `chain` skeleton; what is not said here is as above, and as of units
  * of warpgroups in `contract`:

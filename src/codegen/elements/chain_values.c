@@ -217,7 +217,7 @@ void chain_finish(Kernel *k) {
 void chain_rows(Kernel *k) {
     Cg *cg = k->cg;
     const RowGroup *g = chain_of(k)->rows;
-    bool asked = k->c->r->via == VIA_DIRECT && k->c->r->split == 1;
+    bool asked = k->c->r->via != VIA_SHARED && k->c->r->split == 1;
     for (int i = 0; g && asked && i < g->n; i++) {
         int t = chain_statement(k, i)->tensor;
         if (g->role[i] == ROW_MAP) continue;

@@ -167,6 +167,7 @@ void ring_open_box(Kernel *k) {
     int slots = slots_of(k);
     open_loop(k, k->var.f, fragment_slots(&k->c->matrix.results, FRAG_ROW), 1);
     open_inside(k, AX_M);
+    stats_rows(k);
     Ir h = open_loop(k, k->var.h, slots, k->task->vec);
     ir_define(cg, k->var.j, ir_int(cg, 0));
     ir_define(cg, k->var.g, ir_add(cg, ir_mul(cg, k->var.c, ir_int(cg, slots)), h));

@@ -74,12 +74,15 @@ static void make_teams(Kernel *k, const Node *n) {
     k->teams = before;
 }
 
+/* What a tile defines is known to it alone.  */
 static void make_tiles(Kernel *k, const Node *n) {
+    const Variables before = k->var;
     if (n->from) reduce_tail_stays(k);
     else ring_open_tiles(k, n);
     make_nodes(k, n->child);
     if (n->from) ir_close(k->cg);
     else ring_close_tiles(k, n);
+    k->var = before;
 }
 
 static void make_loop(Kernel *k, const Node *n) {
