@@ -167,13 +167,10 @@ static void with_unit(Chains *x, RProg r) {
 }
 
 /* Both operands are streamed along k, and a row has all of its columns at once: whole slices of the
- * second product, and boxes of b.  */
+ * second product.  */
 static int32_t all_columns(const Chains *x, const RProg *r) {
     int32_t k = x->k->dev->unit[r->unit_v].k.from, step = r->thread.extent[AX_N];
-    if (warpgroup_usable(&x->k->dev->unit[r->unit]))
-        step = r->load[LOAD_B].along == AX_K
-                   ? k : BOX_SPAN / rprog_elem(x->k->p, x->k->dev, r, LOAD_B);
-    if (step < k) step = k;
+    if (warpgroup_usable(&x->k->dev->unit[r->unit]) || step < k) step = k;
     return (int32_t)ceil_div(x->k->p->extent[AX_N], step) * step;
 }
 

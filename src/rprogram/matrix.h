@@ -79,8 +79,10 @@ bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int sid
 bool warpgroup_region(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out);
 /* Elements along k of a step: those of a box, or the channels that a region has of a pixel.  */
 int32_t warpgroup_step(const Problem *p, const Device *dev, const RProg *r);
-/* Can the blocks of a cluster copy equal parts of an operand's shared tile?  */
+/* Can the blocks of a cluster copy equal parts of an operand's shared tile?  They are lines of each
+ * box where not every block has as many boxes.  */
 bool warpgroup_shares(const RProg *r, int side);
+bool warpgroup_shares_lines(const RProg *r, int side);
 const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r);
 /* grid.c: the first broken rule of the grid, and of stores by boxes; NULL: none.  */
 const char *grid_check(const Problem *p, const Device *dev, const RProg *r);

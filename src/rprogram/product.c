@@ -104,6 +104,7 @@ static void ring_facts(const Contract *c, const Device *dev, Side *s) {
     int own = s->extent, k = c->r->block.extent[AX_K], tile = c->r->thread.extent[s->own];
     int each = BOX_SPAN / s->elem, slice = c->r->thread.extent[AX_K];
     s->parts = s->side == rprog_cluster_side(c->r) ? rprog_cluster(c->r) : 1;
+    s->lines = warpgroup_shares_lines(c->r, s->side);
     s->apart = rprog_apart(dev, c->r, s->side);
     if (s->l->raw || s->l->region) {
         (s->l->raw ? raw_facts : boxes_facts)(c, dev, s);
@@ -116,7 +117,7 @@ static void ring_facts(const Contract *c, const Device *dev, Side *s) {
     }
     s->atom = RTILE_ACCESS << s->l->layout.base;
     s->boxes = (int)(s->inner_k ? ceil_div(k, s->span / s->elem) : ceil_div(own, each));
-    if (!s->inner_k) s->boxes /= s->parts;
+    if (!s->lines) s->boxes /= s->parts;
     s->box_bytes = s->inner_k ? s->span * (s->apart ? own / s->parts : own) : BOX_SPAN * k;
     if (!s->inner_k) s->leading = s->box_bytes;
     else s->leading = s->span == RTILE_ACCESS ? s->box_bytes : dev->unit[c->r->unit].alignment;

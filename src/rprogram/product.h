@@ -71,6 +71,7 @@ typedef struct {
     RBox box;                 /* of a ring: what a tensor map describes, ... */
     int boxes, box_bytes;     /* ... copied by so many boxes to a stage, ... */
     int parts;                /* ... or by as many blocks of a cluster, each a part for all, ... */
+    bool lines;               /* ... lines of all boxes, not some of the boxes, ... */
     bool apart;               /* ... or for itself, where the unit reads those of a pair */
     int leading;              /* byte offset of its order in descriptors, ... */
     int down, on;             /* ... to the next instruction tile along its axis, and along k */

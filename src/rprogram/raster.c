@@ -32,7 +32,8 @@ int rprog_cluster_side(const RProg *r) { return r->raster != RASTER_ROW; }
 
 bool rprog_cluster_fits(const Problem *p, const Device *dev, const RProg *r) {
     int side = rprog_cluster_side(r), c = rprog_cluster(r);
-    if (rprog_unit_blocks(dev, r) > 1 && !rprog_apart(dev, r, side)) return false;
+    bool halves = r->load[side].along == AX_K || !warpgroup_shares_lines(r, side);
+    if (rprog_unit_blocks(dev, r) > 1 && !(halves && rprog_apart(dev, r, side))) return false;
     if (r->raster == RASTER_GROUPED && r->group % c) return false;
     int axis = side ? AX_M : AX_N;
     RProg together = *r;

@@ -147,7 +147,7 @@
  *   of the inner axis by all rows of the tile, zeros where it lies outside, in the 128-byte swizzle
  *   (16-byte chunk c of row r at c ^ r % 8; of a unit's mn_atom, 32-byte chunk c at c ^ r % 4).
  *   inner == AX_K: block.k elements are 128 bytes.  inner == own axis: boxes lie one behind the
- *   other.
+ *   other, and the last one may reach beyond the tile.
  * - LOAD_PIXELS: the same of an operand whose rows are places in an image, or other digits that are
  *   several dimensions (RBox.pixels): a copy brings RBox.span bytes of channels, which never reach
  *   into the next pixel of a window, of as many pixels as the tile has rows.  Boxes of a step, each

@@ -41,10 +41,20 @@ bool warpgroup_converts(const Problem *p, const ComputeUnit *u) {
     return !warpgroup_copies(p, u, 0) || !warpgroup_copies(p, u, 1);
 }
 
+/* Blocks have as many of n, each a multiple of `whole`.  */
+static bool divides(const RProg *r, int n, int whole) {
+    return n % (rprog_cluster(r) * whole) == 0;
+}
+
+bool warpgroup_shares_lines(const RProg *r, int side) {
+    const RLoad *l = &r->load[side];
+    return l->along == AX_K ||
+           !divides(r, r->block.extent[own_axis(side)], BOX_SPAN * l->vec / RTILE_ACCESS);
+}
+
 bool warpgroup_shares(const RProg *r, int side) {
     const RLoad *l = &r->load[side];
+    int lines = l->along == AX_K ? own_axis(side) : AX_K;
     if (l->region || l->team > 0) return false;   /* threads write to their own block */
-    int own = r->block.extent[own_axis(side)], parts = rprog_cluster(r);
-    int whole = l->along == AX_K ? BOX_LINES : BOX_SPAN * l->vec / RTILE_ACCESS;
-    return own % parts == 0 && own / parts % whole == 0;
+    return !warpgroup_shares_lines(r, side) || divides(r, r->block.extent[lines], BOX_LINES);
 }

@@ -294,6 +294,7 @@ static const Case clusters[] = {
     {"clusters pair", "h200", PAIR(500, 200, 64, 72, "bf16")},
     {"clusters pair across", "h200", PAIR_ACROSS(384, 136, 128, 40)},
     {"clusters attention", "h200", ATTENTION(2, 256, 44, 136, 24, "f16")},
+    {"clusters of lines", "h200", PIXELS_MAPS(4, 16, 64, 48, 64)},
 };
 /* ... with turns: all have as many, or a mask says how many, in groups of batches.  */
 #define CAUSAL_HEADS(b, l, d)                                                                      \

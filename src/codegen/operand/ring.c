@@ -5,7 +5,7 @@
 /* A ring of stages that is filled by boxes: how they lie there, the tensor maps that describe
  * them, and the copies.  */
 
-enum { SPAN = 128, UNIT = 16 };           /* bytes of a step's row; of a chunk */
+enum { UNIT = 16 };       /* bytes of a chunk */
 
 /* ---- tensor maps ---- */
 
@@ -60,6 +60,9 @@ static void part_rows(Arena *a, const Side *s, KernelMap *map) {
     box[own] = (uint32_t)s->beside;
 }
 
+/* The axis whose parts blocks of a cluster copy.  */
+static AxisClass parted(const Side *s) { return s->lines && !s->inner_k ? AX_K : s->own; }
+
 KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s) {
     if (s->box.pixels > 0) return pixels_map(a, c, s);
     int inner = s->span / s->elem;
@@ -69,7 +72,7 @@ KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s) {
     for (int i = 0; i < s->box.rank; i++) {
         const RBoxDim *d = &s->box.dim[i];
         int rows = d->axis == AX_B ? 1 : c->r->block.extent[d->axis];
-        if (d->axis == s->own) rows /= s->parts;
+        if (d->axis == parted(s)) rows /= s->parts;
         map.fixed.box[i] = (uint32_t)(i ? rows : inner);
     }
     if (packed(s) > 1) map.dim[0] = size_number(c->p->extent[AX_K] / packed(s));
@@ -178,10 +181,12 @@ static Ir part_of(const Kernel *k, int n) {
     return ir_mul(k->cg, k->var.part, ir_int(k->cg, n));
 }
 
-/* The first row that the block copies.  */
-static Ir first_row(const Kernel *k, const Side *s) {
-    Ir at = product_loads_from(k, s);
-    return s->parts > 1 ? ir_add(k->cg, at, part_of(k, s->extent / s->parts)) : at;
+/* The first row, or k, that the block copies.  */
+static Ir first_of(const Kernel *k, const Side *s, AxisClass axis) {
+    Ir at = axis == AX_K ? ir_div(k->cg, k->own->k_next, ir_int(k->cg, packed(s)))
+                         : product_loads_from(k, s);
+    int part = k->c->r->block.extent[axis] / s->parts;
+    return s->parts > 1 && axis == parted(s) ? ir_add(k->cg, at, part_of(k, part)) : at;
 }
 
 /* Coordinate along dimension i of box number `box`.  */
@@ -189,12 +194,8 @@ static Ir coordinate(const Kernel *k, const Side *s, int i, int box) {
     const Cg *cg = k->cg;
     const RBoxDim *d = &s->box.dim[i];
     int along = i == 0 ? box : 0;
-    if (d->axis == AX_K) {
-        Ir at = ir_div(cg, k->own->k_next, ir_int(cg, packed(s)));
-        return ir_add_n(cg, at, along * s->span / s->elem);
-    }
     if (d->axis == AX_B) return ring_batch(k, d);
-    return ir_add_n(cg, first_row(k, s), along * SPAN / s->elem);
+    return ir_add_n(cg, first_of(k, s, d->axis), along * s->span / s->elem);
 }
 
 /* Where a box is in the tensor.  */
@@ -204,7 +205,7 @@ static void coordinates(const Kernel *k, const Side *s, int box, IrBox *x) {
     if (s->box.pixels > 0) {
         Ir at_k = ir_add_n(cg, k->own->k_next, box * s->span / s->elem);
         if (s->l->region) pixels_plane(k, s, box, x);
-        else pixels_box(k, s, &(PixelsAt){first_row(k, s), at_k, box == 0}, x);
+        else pixels_box(k, s, &(PixelsAt){first_of(k, s, s->own), at_k, box == 0}, x);
         return;
     }
     for (int i = 0; i < s->box.rank; i++) x->at[i] = coordinate(k, s, i, box);
@@ -236,7 +237,7 @@ static void copy_box(Kernel *k, const Side *s, int ring, int number) {
                .pair = k->c->matrix.blocks > 1};
     if (x.pair) x.barrier = ring_leading(k, x.barrier);
     if (s->parts > 1 && !s->apart) {
-        int part = s->inner_k ? s->box_bytes / s->parts : s->boxes * s->box_bytes;
+        int part = s->lines ? s->box_bytes / s->parts : s->boxes * s->box_bytes;
         to = ir_add(cg, to, part_of(k, part));
         x.blocks = (1 << s->parts) - 1;
     }
