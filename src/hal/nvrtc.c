@@ -29,18 +29,11 @@ static Status failed(const Nvrtc *n, Diag *d, int result) {
     return s;
 }
 
-/* Several kernels are compiled side by side on all cores; how many there are changes no byte.  What
- * ptxas then says of wgmma and setmaxnreg is lost to the log, so sources with these stay whole.  */
-static bool is_splittable(const char *source) {
-    static const char mark[] = "__global__";
-    const char *first = strstr(source, mark);
-    return first && strstr(first + 1, mark) && !strstr(source, "wgmma") &&
-           !strstr(source, "setmaxnreg");
-}
-
-/* A compilation for a real architecture gives PTX and cubin at once; PTX alone spares ptxas.  */
-static int options(const Nvrtc *n, Arena *a, const char *source, const char *arch,
-                   const NvrtcRequest *request, const char *out[NVRTC_MAX_OPTIONS]) {
+/* A compilation for a real architecture gives PTX and cubin at once; PTX alone spares ptxas.
+ * Without --split-compile: with it the machine code of a kernel differs from process to process
+ * (NVRTC 13.0; rows in registers: 79 or 80, and 61 without it).  */
+static int options(const Nvrtc *n, Arena *a, const char *arch, const NvrtcRequest *request,
+                   const char *out[NVRTC_MAX_OPTIONS]) {
     int k = 0;
     out[k++] = arena_printf(a, "--gpu-architecture=%s%s", request->cubin ? "sm_" : "compute_",
                             arch + 3);
@@ -56,8 +49,6 @@ static int options(const Nvrtc *n, Arena *a, const char *source, const char *arc
         out[k++] = "--ptxas-options=-v";
     if (request->cubin && request->level > 0 && request->level != 3)   /* 3 is its own */
         out[k++] = arena_printf(a, "--ptxas-options=-O%d", request->level);
-    if (request->cubin && n->major >= 13 && is_splittable(source))
-        out[k++] = "--split-compile=0";
     if (request->line_info)
         out[k++] = "--generate-line-info";
     if (request->max_registers > 0)
@@ -131,7 +122,7 @@ Status nvrtc_compile(Nvrtc *n, Arena *a, Diag *d, const char *source, const char
         return diag_error(d, ST_NVRTC, "nvrtc", DIAG_NOWHERE, "%s; %s is %d.%d",
                           nvrtc_needs(a, arch), n->file, n->major, n->minor);
     const char *option[NVRTC_MAX_OPTIONS];
-    int n_option = options(n, a, source, arch, request, option);
+    int n_option = options(n, a, arch, request, option);
     Running *run = ARENA_NEW(a, Running);
     run->nvrtc = n;
     arena_defer(a, destroy, run);

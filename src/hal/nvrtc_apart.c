@@ -77,16 +77,8 @@ static int asked(void *user, void *unused) {
     return atomic_load(&x->stop);
 }
 
-/* NVRTC 13.0 reads what it has freed when it is stopped while it compiles kernels side by side:
- * such a compilation goes on to its end.  */
-static bool may_stop(const Apart *x) {
-    bool split = false;
-    for (int i = 0; i < x->n_option; i++) split |= !strncmp(x->option[i], "--split-compile", 15);
-    return x->nvrtc.SetFlowCallback && !split;
-}
-
 static void compile(Apart *x) {
-    if (may_stop(x)) x->nvrtc.SetFlowCallback(x->program, asked, x);
+    if (x->nvrtc.SetFlowCallback) x->nvrtc.SetFlowCallback(x->program, asked, x);
     x->result = x->nvrtc.CompileProgram(x->program, x->n_option, (const char *const *)x->option);
 }
 

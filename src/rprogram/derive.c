@@ -43,21 +43,38 @@ const char *skeleton_grid_check(const SkeletonRow *s, const Problem *p, const De
     return NULL;
 }
 
+/* Field by field, since the bytes between fields are anything.  */
+
+static bool same_tile(const RTile *a, const RTile *b) {
+    return memcmp(a->extent, b->extent, sizeof a->extent) == 0;
+}
+
+static bool same_load(const RLoad *a, const RLoad *b) {
+    const RLayout *x = &a->layout, *y = &b->layout;
+    return a->kind == b->kind && a->mover == b->mover && a->vec == b->vec && a->along == b->along &&
+           a->region == b->region && a->bytes == b->bytes && a->raw == b->raw &&
+           a->team == b->team && a->table == b->table && x->inner == y->inner &&
+           x->pad == y->pad && x->bits == y->bits && x->shift == y->shift && x->base == y->base;
+}
+
 bool rprog_same_block(const RProg *a, const RProg *b) {
-    RProg x = *a;
-    x.stages = b->stages;
-    x.split = b->split;
-    x.tail = b->tail;
-    x.tail_blocks = b->tail_blocks;
-    x.raster = b->raster;
-    x.group = b->group;
-    x.via = b->via;
-    x.store_vec = b->store_vec;
-    x.late = b->late;
-    x.registers = b->registers;
-    x.smem = b->smem;
-    x.blocks_per_sm = b->blocks_per_sm;
-    return memcmp(&x, b, sizeof x) == 0;
+    bool same = a->skeleton == b->skeleton && a->unit == b->unit && a->unit_v == b->unit_v &&
+                same_tile(&a->block, &b->block) && same_tile(&a->warp, &b->warp) &&
+                same_tile(&a->thread, &b->thread) && a->vec_m == b->vec_m &&
+                a->vec_n == b->vec_n && a->unroll == b->unroll && a->swapped == b->swapped &&
+                a->cluster == b->cluster && a->grid == b->grid && a->stats == b->stats &&
+                a->lanes == b->lanes && a->keep == b->keep && a->overlap == b->overlap &&
+                a->threads == b->threads;
+    for (int i = 0; same && i < RPROG_LOADED; i++) same = same_load(&a->load[i], &b->load[i]);
+    return same;
+}
+
+bool rprog_same(const RProg *a, const RProg *b) {
+    return rprog_same_block(a, b) && a->stages == b->stages && a->split == b->split &&
+           a->tail == b->tail && a->tail_blocks == b->tail_blocks && a->raster == b->raster &&
+           a->group == b->group && a->via == b->via && a->store_vec == b->store_vec &&
+           a->late == b->late && a->registers == b->registers && a->smem == b->smem &&
+           a->blocks_per_sm == b->blocks_per_sm;
 }
 
 int derive_resident(const Device *dev, const RProg *r, int64_t grid) {

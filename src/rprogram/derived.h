@@ -402,6 +402,7 @@ int64_t rprog_evaluations(const Problem *p, const RProg *r);
 /* Do they differ at most in what is chosen behind a block and its k-steps: stages, slices, a tail,
  * the order of tiles, the way to store?  */
 bool rprog_same_block(const RProg *a, const RProg *b);
+bool rprog_same(const RProg *a, const RProg *b);      /* in all */
 /* Blocks of an SM that are there at once: as many as fit, unless the grid (of the largest sizes)
  * has fewer for each.  Registers need leave room for no more.  */
 int rprog_resident(const Problem *p, const Device *dev, const RProg *r);

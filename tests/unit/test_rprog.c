@@ -141,6 +141,9 @@ static void text_round_trip(Arena *a) {
                 if (!same(&back.prog[0], &given)) {
                     fail_msg("%s, problem %d changed:\n%s", names[d], i, buf_str(&text));
                 }
+                assert_true(rprog_same(&back.prog[0], &given));
+                for (int k = j; k >= 0 && k > j - 4; k--)
+                    assert_int_equal(rprog_same(&set.prog[k], &given), same(&set.prog[k], &given));
                 rprog_print(&back, dev, &again);
                 assert_string_equal(buf_str(&again), buf_str(&text));
                 arena_reset(a, inner);

@@ -88,7 +88,7 @@ static int64_t bytes_at(const Pricing *x, const RProg *r, const int64_t *size) {
 static bool is_known(const SizedGroup *g, const RProg *r) {
     bool known = false;
     for (int k = 0; k < g->n && !known; k++)
-        known = memcmp(&g->program[k].ranked->prog, r, sizeof *r) == 0;
+        known = rprog_same(&g->program[k].ranked->prog, r);
     return known;
 }
 
