@@ -47,12 +47,6 @@ static bool terms_fill_gaps(const ROperand *op) {
            op->stride_k % op->stride_mn != 0 && op->stride_mn % op->stride_k != 0;
 }
 
-/* Where the profile does not know, as fast as shared memory.  */
-static double tensor_rate(const Device *dev, const char *name) {
-    const Mover *x = hal_mover(dev, name);
-    return x ? x->rate.value : dev->memory[LEVEL_SMEM].per_sm_max.value;
-}
-
 /* DRAM moves whole sectors: an operand read with gaps costs as much as its sectors, but no more
  * than its tensor where terms fill the gaps.  */
 static double gap_factor(const ROperand *op) {
@@ -110,9 +104,6 @@ Model mp_model(const Problem *p, const Device *dev) {
     m.l2_capacity = l2->effective_capacity.value;
     m.smem_rate = smem->per_sm_max.value * factor(dev, "smem") /
                   (smem->banks.value * smem->bank_width.value);
-    m.tensor_load = tensor_rate(dev, "tcgen05.ld");
-    m.tensor_store = tensor_rate(dev, "tcgen05.st");
-    m.tensor_copy = tensor_rate(dev, "tcgen05.cp");
     m.dram_latency = dram->latency.value;
     m.l2_latency = l2->latency.value;
     m.smem_latency = smem->latency.value;

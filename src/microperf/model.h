@@ -44,7 +44,6 @@ typedef struct {
     double dram_port;         /* B/s of one SM, of what comes from and goes to DRAM */
     double l2_capacity;       /* B, at full rate */
     double smem_rate;         /* wavefronts per clock and SM */
-    double tensor_load, tensor_store, tensor_copy;       /* Tensor Memory: B/clk and SM */
     double dram_latency, l2_latency, smem_latency;        /* clk */
     double step_tax, block_start;         /* clk */
     double floor_us, launch_us;           /* of a kernel; without the start of its first block,

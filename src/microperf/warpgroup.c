@@ -195,8 +195,15 @@ double mp_joining_clocks(const Model *m, const RProg *r, double rate) {
 /* Clocks until a commit is known.  */
 enum { COMMIT = 136 };
 
+/* Of Tensor Memory, B/clk and SM; where the profile does not know, as fast as shared memory.  */
+static double tensor_rate(const Model *m, const char *mover) {
+    const Mover *x = hal_mover(m->dev, mover);
+    return x ? x->rate.value : m->dev->memory[LEVEL_SMEM].per_sm_max.value;
+}
+
 double mp_moved_clocks(const Model *m, double loaded, double stored) {
-    return TENSOR_LANES * TENSOR_CELL * (loaded / m->tensor_load + stored / m->tensor_store);
+    return TENSOR_LANES * TENSOR_CELL * (loaded / tensor_rate(m, "tcgen05.ld") +
+                                         stored / tensor_rate(m, "tcgen05.st"));
 }
 
 double mp_sums_clocks(const Model *m, const RProg *r) {
@@ -210,7 +217,7 @@ static void add_tensor_scales(const Model *m, const RProg *r, Step *s) {
     for (int side = 0; side < m->p->n_operand; side++) {
         double bytes = (double)rprog_tensor_scales(m->dev, r, side) * COLUMN;
         s->stored += bytes / LINE;
-        s->wavefronts += bytes / m->tensor_copy * m->smem_rate;
+        s->wavefronts += bytes / tensor_rate(m, "tcgen05.cp") * m->smem_rate;
     }
 }
 

@@ -132,6 +132,8 @@ Fragment rprog_results(const Device *dev, const RProg *r) {
 }
 
 int rprog_unit_registers(const Device *dev, const RProg *r, int side) {
+    if (rprog_matrix(dev, r))
+        return fragment_registers(&dev->unit[r->unit], rprog_unit_side(r, side) ? FRAG_B : FRAG_A);
     Fragment f = rprog_fragment(dev, r, side);
     return fragment_slots(&f, FRAG_DIMS) / f.per_register;
 }

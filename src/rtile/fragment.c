@@ -67,15 +67,32 @@ FragShape fragment_shape(const ComputeUnit *u) {
     return (FragShape){groups * u->m.from, groups * u->n.from, u->k.from};
 }
 
+typedef struct {
+    int rows, cols, per;      /* per: elements of a register */
+} TileOf;
+
+static TileOf tile_of(const ComputeUnit *u, FragRole role) {
+    enum { REGISTER = 4 };
+    TeDtype type = role == FRAG_A ? u->a : role == FRAG_B ? u->b : u->acc;
+    int bytes = te_dtype_bytes(type);
+    return (TileOf){role == FRAG_B ? u->n.from : u->m.from,
+                    role == FRAG_RESULT ? u->n.from : u->k.from,
+                    bytes < REGISTER ? REGISTER / bytes : 1};
+}
+
 Fragment fragment_of(const ComputeUnit *u, FragRole role, FragDim inner) {
-    enum { REGISTER = 4, RESULTS = 2 };
+    enum { RESULTS = 2 };
     if (fragment_has_orders(u))
         return role == FRAG_RESULT ? results_of_groups(u->acc) : operand_of_groups(role, inner);
-    TeDtype type = role == FRAG_A ? u->a : role == FRAG_B ? u->b : u->acc;
-    int rows = role == FRAG_B ? u->n.from : u->m.from;
-    int cols = role == FRAG_RESULT ? u->n.from : u->k.from, bytes = te_dtype_bytes(type);
-    int per = bytes < REGISTER ? REGISTER / bytes : 1;
-    return blocks_of_eight(rows, cols, role == FRAG_RESULT ? RESULTS : per, per);
+    TileOf t = tile_of(u, role);
+    return blocks_of_eight(t.rows, t.cols, role == FRAG_RESULT ? RESULTS : t.per, t.per);
+}
+
+int fragment_registers(const ComputeUnit *u, FragRole role) {
+    TileOf t = tile_of(u, role);
+    if (!fragment_has_orders(u)) return t.rows * t.cols / (WARP * t.per);
+    Fragment f = fragment_of(u, role, FRAG_COL);
+    return fragment_slots(&f, FRAG_DIMS) / f.per_register;
 }
 
 /* PTX ISA, "Scaling factor A fragment" and "B": rows r and r + 8 of a tile of a are in the first or

@@ -44,6 +44,8 @@ bool fragment_has_orders(const ComputeUnit *unit);
 /* The fragment of an operand, whose elements lie side by side in memory along `inner`, or of the
  * results.  */
 Fragment fragment_of(const ComputeUnit *unit, FragRole role, FragDim inner);
+/* Registers that it takes.  */
+int fragment_registers(const ComputeUnit *unit, FragRole role);
 /* What a warp has of the results of a unit of warpgroups with n columns: a quarter of its rows,
  * warp by warp.  */
 Fragment fragment_of_share(const ComputeUnit *unit, int n);

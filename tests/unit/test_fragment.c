@@ -61,6 +61,7 @@ static void one_group_role(const ComputeUnit *u, FragRole role, FragDim inner) {
     int times = role == FRAG_RESULT ? 1 : 2;           /* two groups take the same operand */
     uint8_t held[MAX] = {0};
     assert_int_equal(slots * WARP, 16 * cols * times);
+    assert_int_equal(fragment_registers(u, role), slots / f.per_register);
     assert_int_equal(fragment_lanes(&f, FRAG_DIMS) * times, WARP);
     assert_int_equal(fragment_slots(&f, FRAG_ROW) * fragment_lanes(&f, FRAG_ROW), 16);
     for (int lane = 0; lane < WARP; lane++) {
@@ -108,6 +109,7 @@ static void one_role(const ComputeUnit *u, FragRole role) {
     assert_int_equal(fragment_lanes(&f, FRAG_DIMS), WARP);
     assert_int_equal(fragment_slots(&f, FRAG_ROW) * fragment_lanes(&f, FRAG_ROW), rows);
     assert_int_equal(slots % f.per_register, 0);
+    assert_int_equal(fragment_registers(u, role), slots / f.per_register);
     for (int lane = 0; lane < WARP; lane++) {
         for (int slot = 0; slot < slots; slot++) {
             int at[FRAG_DIMS], wanted[FRAG_DIMS], other[FRAG_DIMS];
