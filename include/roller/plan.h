@@ -163,11 +163,13 @@ ROLLER_API RollerStatus roller_compile(RollerCtx *ctx, const RollerOp *op, const
                                        const RollerPlanOptions *o, RollerKernel **out);
 /* The kernel for these values of run-time sizes alone, one per roller_op_size of the kernel's op:
  * where a value is negative the size stays as it is, where it is not known at run time the value
- * does not matter.  It is planned for k's profile with k's options, proved if k was, and kept in
- * the cache like others.  It may add in another order, as any plan may.  roller_exec_add
- * has launches take it.  k may be destroyed meanwhile.  ROLLER_SIZE: k is not for such a size.  */
+ * does not matter.  It is planned for k's profile with these options, NULL: with k's and no more
+ * workspace than k needs at its sizes, proved if they say so, and kept in the cache like others.
+ * It may add in another order, as any plan may.  roller_exec_add has launches take it.  k may be
+ * destroyed meanwhile.  ROLLER_SIZE: k is not for such a size.  */
 ROLLER_API RollerStatus roller_specialize(RollerCtx *ctx, const RollerKernel *k,
-                                          const int64_t *value, RollerKernel **out);
+                                          const int64_t *value, const RollerPlanOptions *o,
+                                          RollerKernel **out);
 /* The values of all sizes that these tensors have, one per roller_op_size; data is not looked at.
  * ROLLER_SIZE and others as roller_launch has them.  Its errors: roller_error(NULL).  */
 ROLLER_API RollerStatus roller_sizes_of(const RollerKernel *k, const RollerTensor *in, int nin,

@@ -67,7 +67,7 @@ class _Maker:
         context, handle, out = held._contexts.get(), held._handle, c_void_p()
         del held
         lib.roller_ctx_watch(context.at, byref(self._watch))
-        status = lib.roller_specialize(context.at, handle.at, values, byref(out))
+        status = lib.roller_specialize(context.at, handle.at, values, None, byref(out))
         made = None if status else Handle(out.value, lib.roller_kernel_destroy)
         held = kernel()
         if held is None:

@@ -174,23 +174,23 @@ class _Call:
             k._again.met((k._handle.at, *arrays), bound)
         if workspace is not None:
             at, size, kept = workspace_of(workspace)
-        elif k._workspace_bytes or k._special:
+        elif k._workspace_bytes:
             at, size, kept = self._workspace(loaded, arrays, stream)
         return (loaded, *arrays, at, size,
                 current_stream(self.first) if stream is None else stream_address(stream)), kept
 
     def _workspace(self, loaded, arrays, stream):
-        """As large as a kernel for these sizes wants it; where that cannot be made, as the kernel
-        for all sizes needs it."""
+        """As large as the kernel for these sizes wants it.  Where it cannot be made it is left out,
+        if the kernel for all sizes does without."""
         need, best = (_bytes(function, at, *arrays) for function, at in (
             (lib.roller_bind_workspace, self.kernel._handle.at), (lib.roller_workspace, loaded)))
-        if not (best if stream is None else need):
-            return None, 0, None
-        if stream is not None:
+        if need and stream is not None:
             raise ArgumentError(f"{need} bytes of workspace are needed, and only the "
                                 "arrays' library knows when its own stream is done with them",
                                 status="WORKSPACE",
                                 hint="with stream= give workspace=, an array of as many bytes")
+        if not best or stream is not None:
+            return None, 0, None
         try:
             return workspace_of(empty_like(self.first, (best,), "u8"))
         except TypeError:
@@ -455,7 +455,7 @@ class Kernel:
         for name in sizes:
             raise ArgumentError(f"there is no run-time size '{name}'", status="SIZE")
         made = self._contexts.get().make(lib.roller_specialize, lib.roller_kernel_destroy,
-                                         self._handle.at, values)
+                                         self._handle.at, values, None)
         self._again.asked.add(tuple(values))
         self._add(made)
         return Kernel(self._contexts, made)

@@ -44,7 +44,7 @@ static RollerKernel *compile(const char *te, const RollerPlanOptions *o) {
 
 static RollerKernel *specialized(int64_t m, int64_t n) {
     RollerKernel *k;
-    if (roller_specialize(ctx, kernel, (const int64_t[]){m, n}, &k))
+    if (roller_specialize(ctx, kernel, (const int64_t[]){m, n}, NULL, &k))
         fail_msg("%s", roller_error(ctx)->message);
     return k;
 }
@@ -202,10 +202,10 @@ static void refusals(void **state) {
     begin(p, 60, 16);
     refused(launch(own, p, ROOM, NULL), ROLLER_SIZE, NULL, "is 60, not 64");
     refused(roller_exec_add(own, kernel), ROLLER_ARGS, NULL, "not of the same op");
-    refused(roller_specialize(ctx, kernel, (const int64_t[]){6, 16}, &none), ROLLER_SIZE, ctx,
+    refused(roller_specialize(ctx, kernel, (const int64_t[]){6, 16}, NULL, &none), ROLLER_SIZE, ctx,
             "not for M = 6");
     assert_null(none);
-    refused(roller_specialize(ctx, kernel, (const int64_t[]){64, 33}, &none), ROLLER_SIZE, ctx,
+    refused(roller_specialize(ctx, kernel, (const int64_t[]){64, 33}, NULL, &none), ROLLER_SIZE, ctx,
             "not for N = 33");
     other = compile("param M = 64; param N = 16; op mm(A: f32[M,64], B: f32[64,N]) -> C: f32[M,N] "
                     "{ C[m,n] += 2 * A[m,k] * B[k,n]; }", NULL);
@@ -250,11 +250,28 @@ static void more_programs(void **state) {
     roller_exec_destroy(e);
 }
 
-/* A workspace that was enough stays enough.  */
+static const char deep[] = "param M = 1..16; op mm(A: f32[M,4096], B: f32[4096,16]) -> "
+                           "C: f32[M,16] { C[m,n] += A[m,k] * B[k,n]; }";
+
+/* What is made for a kernel needs no more workspace than that has.  */
+static void within_workspace(void **state) {
+    (void)state;
+    RollerKernel *k, *bare = compile(deep, &(RollerPlanOptions){
+                                               .struct_size = sizeof(RollerPlanOptions),
+                                               .workspace_limit = 1, .programs = 1});
+    RollerPlanOptions any = {.struct_size = sizeof any};
+    const int64_t value[] = {16};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(roller_specialize(ctx, bare, value, i ? &any : NULL, &k), ROLLER_OK);
+        assert_true((roller_kernel_workspace(k) > 0) == (i > 0));
+        roller_kernel_destroy(k);
+    }
+    roller_kernel_destroy(bare);
+}
+
+/* A workspace that was enough stays enough, whatever is added.  */
 static void workspaces(void **state) {
     (void)state;
-    static const char deep[] = "param M = 1..16; op mm(A: f32[M,4096], B: f32[4096,16]) -> "
-                               "C: f32[M,16] { C[m,n] += A[m,k] * B[k,n]; }";
     RollerKernel *bare = compile(deep, &(RollerPlanOptions){
                                            .struct_size = sizeof(RollerPlanOptions),
                                            .workspace_limit = 1, .programs = 1});
@@ -413,7 +430,7 @@ static void freed_meanwhile(void **state) {
                                                 .programs = 2});
     RollerWatch watch = {.struct_size = sizeof watch, .progress = destroy_it};
     roller_ctx_watch(ctx, &watch);
-    assert_int_equal(roller_specialize(ctx, doomed, (const int64_t[]){40, 24}, &k), ROLLER_OK);
+    assert_int_equal(roller_specialize(ctx, doomed, (const int64_t[]){40, 24}, NULL, &k), ROLLER_OK);
     roller_ctx_watch(ctx, NULL);
     assert_null(doomed);
     adds(e, k);
@@ -431,7 +448,7 @@ static void ended(void **state) {
     atomic_init(&stop, true);
     RollerWatch watch = {.struct_size = sizeof watch, .stop = &stop};
     roller_ctx_watch(ctx, &watch);
-    assert_int_equal(roller_specialize(ctx, kernel, (const int64_t[]){44, 24}, &k),
+    assert_int_equal(roller_specialize(ctx, kernel, (const int64_t[]){44, 24}, NULL, &k),
                      ROLLER_CANCELLED);
     assert_null(k);
     roller_ctx_watch(ctx, NULL);
@@ -441,9 +458,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(taken_at_its_sizes), cmocka_unit_test(refusals),
         cmocka_unit_test(sizes_of_tensors),   cmocka_unit_test(more_programs),
-        cmocka_unit_test(workspaces),         cmocka_unit_test(captured),
-        cmocka_unit_test(captures_go_on),     cmocka_unit_test(added_meanwhile),
-        cmocka_unit_test(freed_meanwhile),    cmocka_unit_test(ended),
+        cmocka_unit_test(within_workspace),   cmocka_unit_test(workspaces),
+        cmocka_unit_test(captured),           cmocka_unit_test(captures_go_on),
+        cmocka_unit_test(added_meanwhile),    cmocka_unit_test(freed_meanwhile),
+        cmocka_unit_test(ended),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

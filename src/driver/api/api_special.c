@@ -42,13 +42,22 @@ static Status fix(RollerCtx *ctx, void *user) {
     return ST_OK;
 }
 
-static RollerStatus specialize(RollerCtx *ctx, const RollerKernel *k, const FixCall *c,
-                               RollerKernel **out) {
-    const RollerOp *op = k->plans->op;
+/* Those of k, in the workspace that its launches have.  */
+static RollerPlanOptions own_options(const RollerKernel *k) {
     RollerPlanOptions o = k->plans->options;
+    int64_t has = roller_kernel_workspace(k);
+    o.workspace_limit = has > 0 ? has : 1;
+    return o;
+}
+
+static RollerStatus specialize(RollerCtx *ctx, const RollerKernel *k, const FixCall *c,
+                               const RollerPlanOptions *options, RollerKernel **out) {
+    const RollerOp *op = k->plans->op;
+    RollerPlanOptions o = own_options(k);
     RollerParseOptions sizes = {.struct_size = sizeof sizes, .defines = c->define,
                                 .n_defines = c->n};
     RollerOp *own;
+    if (options) api_options(&o, sizeof o, options);
     o.struct_size = sizeof o;
     RollerStatus s = roller_parse(ctx, op->text, strlen(op->text), "op", &sizes, &own);
     if (s) return s;
@@ -58,14 +67,14 @@ static RollerStatus specialize(RollerCtx *ctx, const RollerKernel *k, const FixC
 }
 
 RollerStatus roller_specialize(RollerCtx *ctx, const RollerKernel *k, const int64_t *value,
-                               RollerKernel **out) {
+                               const RollerPlanOptions *o, RollerKernel **out) {
     FixCall c = {.te = k->plans->op->te, .value = value, .arena = call_arena(ctx)};
     Handle *held = &((RollerKernel *)(uintptr_t)k)->h;
     *out = NULL;
     if (!c.arena) return call_nomem(ctx);
     handle_keep(held);
     RollerStatus s = call_run(ctx, c.arena, fix, &c);
-    if (!s) s = specialize(ctx, k, &c, out);
+    if (!s) s = specialize(ctx, k, &c, o, out);
     handle_release(held);
     arena_destroy(c.arena);
     return s;

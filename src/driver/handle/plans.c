@@ -95,6 +95,7 @@ Status plans_make(Arena *a, Diag *d, const PlansAsked *asked, Watch *watch,
     p->op = (RollerOp *)asked->op;
     p->profile = (RollerProfile *)asked->profile;
     p->options = asked->o;
+    p->options.struct_size = sizeof p->options;
     p->options.arch = asked->o.arch ? arena_strdup(a, asked->o.arch) : NULL;
     p->read = asked->text.text != NULL;
     int64_t limit = asked->o.workspace_limit;
