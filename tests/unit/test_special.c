@@ -205,8 +205,8 @@ static void refusals(void **state) {
     refused(roller_specialize(ctx, kernel, (const int64_t[]){6, 16}, NULL, &none), ROLLER_SIZE, ctx,
             "not for M = 6");
     assert_null(none);
-    refused(roller_specialize(ctx, kernel, (const int64_t[]){64, 33}, NULL, &none), ROLLER_SIZE, ctx,
-            "not for N = 33");
+    refused(roller_specialize(ctx, kernel, (const int64_t[]){64, 33}, NULL, &none), ROLLER_SIZE,
+            ctx, "not for N = 33");
     other = compile("param M = 64; param N = 16; op mm(A: f32[M,64], B: f32[64,N]) -> C: f32[M,N] "
                     "{ C[m,n] += 2 * A[m,k] * B[k,n]; }", NULL);
     refused(roller_exec_add(e, other), ROLLER_ARGS, NULL, "not of the same op");
@@ -430,7 +430,8 @@ static void freed_meanwhile(void **state) {
                                                 .programs = 2});
     RollerWatch watch = {.struct_size = sizeof watch, .progress = destroy_it};
     roller_ctx_watch(ctx, &watch);
-    assert_int_equal(roller_specialize(ctx, doomed, (const int64_t[]){40, 24}, NULL, &k), ROLLER_OK);
+    assert_int_equal(roller_specialize(ctx, doomed, (const int64_t[]){40, 24}, NULL, &k),
+                     ROLLER_OK);
     roller_ctx_watch(ctx, NULL);
     assert_null(doomed);
     adds(e, k);
