@@ -36,14 +36,6 @@ static int inner_axis(const Problem *p, int source, int i) {
     return i < v->source[source].n_order ? v->source[source].order[i] : -1;
 }
 
-static bool is_tested(const Problem *p, const PermuteSource *x, int axis) {
-    int index = p->permute.moving[axis];
-    for (int d = 0; d < p->te->tensor[x->access.tensor].rank; d++) {
-        if (x->access.guard[d] && x->access.sub[d].coef[index]) return true;
-    }
-    return false;
-}
-
 /* Walks from the innermost axis out as long as the box is one run in memory.  `divides`: is the
  * run, and what ragged boxes have of it, a multiple of vec, and what lies inside of an axis that is
  * tested, since a vector is read or left out as a whole?  */
@@ -56,7 +48,8 @@ static int64_t run_of(const Problem *p, const RProg *r, int source, int vec, boo
         bool whole = is_whole(p, r, (int)axis);
         if (is_one(p, (int)axis)) continue;
         if (!together) break;
-        if (x && is_tested(p, x, (int)axis)) *divides &= run % vec == 0;
+        if (x && access_tests(p->te, &x->access, p->permute.moving[axis]))
+            *divides &= run % vec == 0;
         if (!whole) *divides &= run * p->permute.divisor[axis] % vec == 0;
         run *= r->block.extent[axis];
         if (!whole) break;

@@ -1,4 +1,5 @@
 #include "rtile/facts.h"
+#include "te/tree/tree.h"
 
 #include <string.h>
 
@@ -149,8 +150,7 @@ static bool is_shift(const TeExpr *e) {
 
 /* Does the compiler know its value, or make it once for all?  */
 static bool is_constant(const TeExpr *e) {
-    if (e->kind == TE_INT || e->kind == TE_REAL || e->kind == TE_BOOLEAN || e->kind == TE_SIZE)
-        return true;
+    if (te_is_literal(e) || e->kind == TE_SIZE) return true;
     for (int i = 0; i < e->n_args; i++) {
         if (!is_constant(e->args[i])) return false;
     }

@@ -59,14 +59,6 @@ static bool guard_all(const Problem *p, const TeStmt *s, PermuteSource *x) {
     return !x->guarded || (!p->te->runtime && is_zero_outside(x->read));
 }
 
-/* Does a subscript that is tested move with the index?  */
-static bool is_tested(const Problem *p, const PermuteSource *x, int index) {
-    for (int d = 0; d < p->te->tensor[x->access.tensor].rank; d++) {
-        if (x->access.guard[d] && x->access.sub[d].coef[index]) return true;
-    }
-    return false;
-}
-
 /* Values of an index at which the read may be inside of its tensor.  */
 static int64_t inside_extent(const Problem *p, const PermuteSource *x, int index) {
     int64_t n = extent_of(p, index);
@@ -151,7 +143,7 @@ static void add_source(Problem *p, const TeStmt *s, const TeExpr *read, int alig
     if (!is_turned(p, &one) || rtile_permute_source(p, s, read) >= 0) return;
     one.vec = rtile_widest(t, align);
     for (int i = 0; i < view_root(p)->n_left; i++) {
-        if (one.access.offset.coef[i] == 1 && is_tested(p, &one, i)) one.vec = 1;
+        if (one.access.offset.coef[i] == 1 && access_tests(p->te, &one.access, i)) one.vec = 1;
     }
     if (v->n_source < PERMUTE_SOURCES) v->source[v->n_source++] = one;
 }
@@ -163,9 +155,8 @@ static bool are_one(const Problem *p, int i) {
     int64_t n = extent_of(p, i + 1);
     if (x[0].hi.expr || x[1].hi.expr || extent_of(p, i) * n > EXTENT_MAX) return false;
     for (int k = 0; k < p->permute.n_source; k++) {
-        const PermuteSource *source = &p->permute.source[k];
-        const Access *a = &source->access;
-        if (is_tested(p, source, i) || is_tested(p, source, i + 1)) return false;
+        const Access *a = &p->permute.source[k].access;
+        if (access_tests(p->te, a, i) || access_tests(p->te, a, i + 1)) return false;
         if (a->varies >> i & 3 || a->offset.coef[i] != a->offset.coef[i + 1] * n) return false;
     }
     for (int k = -1; k < p->group->n_fused; k++) {

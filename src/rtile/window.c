@@ -1,5 +1,6 @@
 /* A reduction seen as a window that slides over a tensor.  */
 #include "rtile/facts.h"
+#include "te/tree/tree.h"
 
 int window_index(const Te *te, const Access *a, int d, int first, int end) {
     int found = -1;
@@ -15,8 +16,7 @@ int window_index(const Te *te, const Access *a, int d, int first, int end) {
 }
 
 bool window_constant_else(const TeExpr *read) {
-    return !read->other || read->other->kind == TE_INT || read->other->kind == TE_REAL ||
-           read->other->kind == TE_BOOLEAN;
+    return !read->other || te_is_literal(read->other);
 }
 
 /* ---- lanes ---- */
@@ -43,9 +43,7 @@ static int lane_vector(const Problem *p, const WindowSource *x, const FusedAxis 
     const WindowView *v = &p->window;
     Span span = span_of_read(p->te, view_root(p), &x->access);
     span.n_guard = 0;
-    for (int d = 0; d < p->te->tensor[x->access.tensor].rank; d++) {
-        if (x->access.guard[d] && x->access.sub[d].coef[v->lane] != 0) return 1;
-    }
+    if (access_tests(p->te, &x->access, v->lane)) return 1;
     return span_vector(&span, axis, align);
 }
 

@@ -12,6 +12,7 @@
  * A condition on data is taken to hold.  One on indices that nobody counts here is taken never to
  * hold where that makes the bound smaller.  */
 #include "rtile/facts.h"
+#include "te/tree/tree.h"
 
 /* ---- conditions on indices ---- */
 
@@ -102,10 +103,6 @@ static double share_of(const Te *te, const TeStmt *s, const TeExpr *e, bool valu
 
 /* ---- masks ---- */
 
-static bool is_literal(const TeExpr *e) {
-    return e->kind == TE_INT || e->kind == TE_REAL || e->kind == TE_BOOLEAN;
-}
-
 static double outside_read(const Te *te, const TeStmt *s, const TeExpr *read) {
     Access a;
     double n = 0;
@@ -123,8 +120,8 @@ static double outside_read(const Te *te, const TeStmt *s, const TeExpr *read) {
  * in products alone: what a product reads as zero adds nothing.  */
 static double masked(const Te *te, const TeStmt *s, const TeExpr *e, bool product) {
     double n = product && e->kind == TE_READ ? outside_read(te, s, e) : 0;
-    if (e->kind == TE_SELECT && (is_literal(e->args[1]) || is_literal(e->args[2])))
-        n += 1 - share_of(te, s, e->args[0], !is_literal(e->args[1]));
+    if (e->kind == TE_SELECT && (te_is_literal(e->args[1]) || te_is_literal(e->args[2])))
+        n += 1 - share_of(te, s, e->args[0], !te_is_literal(e->args[1]));
     for (int i = 0; i < e->n_args && e->kind != TE_READ; i++)
         n += masked(te, s, e->args[i], product);
     return n;

@@ -57,10 +57,6 @@ void elements_give(Kernel *k, int stmt, const TeExpr *read, Ir value) {
     at->vector[at->n_vector++] = (GivenOf){{read, value}, place_of(k, stmt)};
 }
 
-static int64_t extent_of(const Kernel *k, int index) {
-    return kernel_root(k)->index[index].hi.value;
-}
-
 bool elements_makes(const Kernel *k, int tensor) {
     const KernelGroup *g = k->task->p->group;
     bool made = k->cg->te->stmt[g->root].tensor == tensor;
@@ -81,13 +77,17 @@ void elements_define(Kernel *k, int t, TeDtype type, Ir value) {
 
 /* ---- indices ---- */
 
-void elements_order(Kernel *k, int vec) {
-    const FusedAxis *n = &k->task->p->con.axis[AX_N];
+void elements_order(Kernel *k, const uint8_t *index, int n, int vec) {
     k->at.vec = vec;
     k->at.n_order = k->at.n_vector = 0;
-    for (int i = n->n - 1; i >= 0; i--) {
-        if (extent_of(k, n->index[i]) != 1) k->at.order[k->at.n_order++] = n->index[i];
-    }
+    while (n-- > 0)
+        if (!te_extent_is_one(&kernel_root(k)->index[index[n]].hi))
+            k->at.order[k->at.n_order++] = index[n];
+}
+
+void elements_columns(Kernel *k, int vec) {
+    const FusedAxis *n = &k->task->p->con.axis[AX_N];
+    elements_order(k, n->index, n->n, vec);
 }
 
 void elements_indices(Kernel *k) {

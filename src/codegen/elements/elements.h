@@ -23,7 +23,9 @@ void reduce_tail_elements(Kernel *k);
 void reduce_tail_gather(Kernel *k);
 
 /* elements.c: what is done for `vec` neighbouring elements.  */
-void elements_order(Kernel *k, int vec);  /* `vec` neighbours along N */
+/* `vec` neighbours along indices of the root, innermost last.  */
+void elements_order(Kernel *k, const uint8_t *index, int n, int vec);
+void elements_columns(Kernel *k, int vec);               /* ... along N */
 /* outputs.c: the elements of `contract`: what the loops over the thread's vectors need, all of it
  * with these loops, the indices in them.  */
 void elements_begin(Kernel *k);

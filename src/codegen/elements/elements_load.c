@@ -1,4 +1,5 @@
 #include "codegen/elements/elements.h"
+#include "te/tree/tree.h"
 
 /* Reads of neighbouring elements, made as vectors before the elements are evaluated.  */
 
@@ -75,8 +76,7 @@ static bool whole_accesses(const Kernel *k, int stmt, const Access *x, int width
     int j = along(k, stmt);
     bool flat = k->l->kind == KERNEL_STREAM || k->l->kind == KERNEL_WINDOW;
     if (!flat || kernel_root(k)->rhs->kind == TE_REDUCE || j < 0) return false;
-    if (other && other->kind != TE_INT && other->kind != TE_REAL && other->kind != TE_BOOLEAN)
-        return false;
+    if (other && !te_is_literal(other)) return false;
     for (int d = 0; d < t->rank; d++) {
         if (!x->guard[d] || !moves(x, d, j)) continue;
         if (!x->affine ||

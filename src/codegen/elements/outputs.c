@@ -54,7 +54,7 @@ static Ir result_of(const Kernel *k) {
 
 void elements_begin(Kernel *k) {
     Elements *at = &k->at;
-    elements_order(k, at->walk ? at->walk : k->task->vec);
+    elements_columns(k, at->walk ? at->walk : k->task->vec);
     at->root = result_of(k);
     at->root_type = k->task->p->con.acc;
     if (!at->walk)

@@ -71,7 +71,7 @@ void reduce_split_elements(Kernel *k) {
     Ir digit[AX_K];
     for (int x = AX_B; x <= AX_N; x++) size[x] = index_extent(cg->arena, &k->task->map, x);
     bool wide = place_wide(total.value, k->l->launch.span);
-    elements_order(k, k->task->vec);
+    elements_columns(k, k->task->vec);
     ir_note(cg, "elements: %d at a time, the domain is [B][M][N]", k->at.vec);
     k->walk.results =
         ir_constant(cg, "TOTAL", ir_as(cg, place_base(wide), size_value(cg, total)));

@@ -147,7 +147,7 @@ static void place_vector(Kernel *k) {
 void reduce_tail_elements(Kernel *k) {
     Cg *cg = k->cg;
     const Problem *p = k->task->p;
-    elements_order(k, k->task->vec);
+    elements_columns(k, k->task->vec);
     ir_note(cg, "elements: %d at a time, of tiles that several blocks have steps of", k->at.vec);
     product_put_size(k, 'B', AX_M, k->task->r->block.extent[AX_M]);
     product_put_size(k, 'B', AX_N, k->task->r->block.extent[AX_N]);

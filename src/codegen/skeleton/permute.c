@@ -300,15 +300,10 @@ static void permute_elements(Kernel *k, const Node *n) {
     Elements *at = &k->at;
     const PermuteView *v = view_of(k);
     const KernelGroup *g = k->task->p->group;
-    const TeStmt *s = kernel_root(k);
     Walked w = {.n = v->out.n_digit, .vec = k->task->vec,
                 .elements = rprog_permute_points(k->task->p, k->task->r)};
     Ir y[PERMUTE_SOURCES];
-    at->vec = k->task->vec;
-    at->n_vector = at->n_order = 0;
-    for (int i = s->n_left - 1; i >= 0; i--) {
-        if (s->index[i].hi.value != 1 || s->index[i].hi.expr) at->order[at->n_order++] = i;
-    }
+    elements_order(k, v->out.index, v->out.n, k->task->vec);
     for (int i = 0; i < w.n; i++) w.axis[i] = w.n - 1 - i;
     ir_note(k->cg, "elements: %d at a time", at->vec);
     BoxVector place = open_vectors(k, &w);

@@ -40,14 +40,10 @@ static void open_rest(Kernel *k, bool wide, IrBase base) {
 
 static void stream_elements(Kernel *k, const Node *n) {
     Elements *at = &k->at;
-    const TeStmt *s = kernel_root(k);
+    const IndexAxis *domain = &k->task->map.axis[0];
     TeExtent all = index_total(k->cg->arena, &k->task->map);
     bool wide = place_wide(all.value, k->l->launch.span);
-    at->vec = n->rest ? 1 : k->task->vec;
-    at->n_order = at->n_vector = 0;
-    for (int i = s->n_left - 1; i >= 0; i--) {
-        if (s->index[i].hi.value != 1) at->order[at->n_order++] = i;
-    }
+    elements_order(k, domain->index, domain->n, n->rest ? 1 : k->task->vec);
     if (n->rest) open_rest(k, wide, place_base(wide));
     else open_vectors(k, all, place_base(wide));
     place_domain(k, at->at, wide, at->index, at->wide);

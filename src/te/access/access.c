@@ -360,6 +360,13 @@ bool access_permutes(const Te *te, const TeStmt *s, uint8_t *at) {
     return true;
 }
 
+bool access_tests(const Te *te, const Access *x, int index) {
+    for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
+        if (x->guard[d] && x->sub[d].coef[index]) return true;
+    }
+    return false;
+}
+
 bool access_guarded(const Te *te, const Access *x) {
     for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
         if (x->guard[d]) return true;

@@ -56,6 +56,8 @@ int64_t access_extent(const Te *te, const Access *x, int d);
 void access_write(const Te *te, const TeStmt *s, Access *out);
 /* Is any subscript of the access tested at run time?  */
 bool access_guarded(const Te *te, const Access *x);
+/* ... one that moves with the index?  */
+bool access_tests(const Te *te, const Access *x, int index);
 /* Does the statement read every element of one tensor, each dimension by an index of its own?  at:
  * their numbers, one per dimension.  */
 bool access_permutes(const Te *te, const TeStmt *s, uint8_t *at);

@@ -1,6 +1,7 @@
 /* Which storage type an expression's values keep, and what may be stored where.  */
 #include "base/numeric.h"
 #include "te/front/front.h"
+#include "te/tree/tree.h"
 #include <inttypes.h>
 #include <math.h>
 
@@ -36,10 +37,6 @@ static double rounded(TeDtype to, double v) {
     }
 }
 
-static bool literal(const TeExpr *e) {
-    return e->kind == TE_INT || e->kind == TE_REAL || e->kind == TE_BOOLEAN;
-}
-
 /* The operands whose values e hands on unchanged: args[first..], for READ the else value.  */
 static bool hands_on(const TeExpr *e, int *first) {
     *first = e->kind == TE_SELECT;
@@ -49,7 +46,7 @@ static bool hands_on(const TeExpr *e, int *first) {
 
 static bool constant(const TeExpr *e) {
     int first;
-    if (literal(e)) return true;
+    if (te_is_literal(e)) return true;
     if (!hands_on(e, &first)) return false;
     for (int i = first; i < e->n_args; i++) {
         if (!constant(e->args[i])) return false;

@@ -23,6 +23,9 @@ int te_expr_depth(const TeExpr *e);
 bool te_extent_same(const TeExtent *x, const TeExtent *y);
 /* Is it the literal 0, whose bytes are 0, too (-0.0 has others)?  Casts do not count.  */
 bool te_is_zero(const TeExpr *e);
+static inline bool te_is_literal(const TeExpr *e) {
+    return e->kind == TE_INT || e->kind == TE_REAL || e->kind == TE_BOOLEAN;
+}
 /* A 0 that pads: terms of a sum whose factor it is may be left out, whatever their other factors
  * are, which infinities and NaN would tell.  It is the `else 0` of a read, or the 0 of a choice
  * that indices and sizes alone decide; the 0 of a choice that data decide is a value like any
