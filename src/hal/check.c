@@ -157,6 +157,8 @@ static void check_units(Reader *r, const Node *root, const Device *dev) {
             reader_fault(r, n, "check", "the first operand can lie nowhere");
         if (u->b != HAL_NO_DTYPE && !u->b_reg && !u->b_smem)
             reader_fault(r, n, "check", "the second operand can lie nowhere");
+        if ((u->scope == SCOPE_WARPGROUP) != u->b_smem)
+            reader_fault(r, n, "check", "units of warpgroups alone read operands in shared memory");
         if ((u->a_smem || u->b_smem) && !u->k_major && !u->mn_major)
             reader_fault(r, n, "check", "no layout of shared memory is taken");
         if (u->mn_atom > 0 && !u->mn_major)

@@ -66,7 +66,7 @@ static void add_phase(const Model *m, const RProg *r, const ChainTurn *t, const 
                       double clocks[MP_COUNT]) {
     double n = ph->times * ph->steps, blocks = ph->resident;
     double share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
-    double wait = rprog_warpgroups(m->dev, r) ? 0 : 2 * blocks * m->step_tax;
+    double wait = m->dev->unit[r->unit].b_smem ? 0 : 2 * blocks * m->step_tax;
     ChainClocks c = mp_chain_clocks(m, r, t, blocks);
     double issued = t->step[0].issue + t->step[1].issue + t->folds + t->power_issue;
     clocks[MP_L2] += n * blocks * t->bytes / share;
@@ -157,7 +157,7 @@ static void time_course(const Model *m, const RProg *r, const double clocks[MP_C
         if (i != MP_LAUNCH && i != MP_SPLIT && i != MP_OVERLAP)
             out->term[i] = clocks[i] * 1e6 / hz;
     out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], in_flight);
-    if (rprog_warpgroups(m->dev, r)) mp_finish_ring(out, ahead(r));
+    if (m->dev->unit[r->unit].b_smem) mp_finish_ring(out, ahead(r));
     else mp_finish_turns(out, greater(out->blocks_per_sm * r->threads / WARP, 1));
 }
 
@@ -282,7 +282,7 @@ static bool alike(const RProg *a, const RProg *b) {
 static void explain(const Story *s) {
     const RProg *r = &s->best->prog;
     double us[OVERLAP_COUNT] = {0};
-    for (Overlap i = OVERLAP_NONE; i < OVERLAP_COUNT && rprog_warpgroups(s->dev, r); i++) {
+    for (Overlap i = OVERLAP_NONE; i < OVERLAP_COUNT && s->dev->unit[r->unit].b_smem; i++) {
         Estimate e;
         RProg x = *r;
         x.overlap = i;

@@ -23,7 +23,7 @@ void mp_chain_summary(const Problem *p, const Device *dev, const RProg *r, Buf *
     if (r->split > 1) buf_printf(out, ", turns in %d slices", (int)r->split);
     if (rprog_persistent(r)) buf_printf(out, ", %s", rprog_grid_name[r->grid]);
     if (r->cluster > 1) buf_printf(out, ", clusters of %d", r->cluster);
-    if (rprog_warpgroups(dev, r)) buf_printf(out, ", %s", beside[r->overlap]);
+    if (dev->unit[r->unit].b_smem) buf_printf(out, ", %s", beside[r->overlap]);
 }
 
 static void tell_clocks(Buf *out, const char *what, double clocks, const char *end) {
@@ -63,7 +63,7 @@ static void tell_turn(const Story *s, const RProg *r) {
 
 static void tell_room(const Story *s, const RProg *r) {
     int copying, computing;
-    if (rprog_warpgroups(s->dev, r) &&
+    if (s->dev->unit[r->unit].b_smem &&
         rprog_ring_registers(s->p, s->dev, r, &copying, &computing))
         buf_printf(s->out, "  registers: %d of a thread that computes, %d of one that copies",
                    computing, copying);

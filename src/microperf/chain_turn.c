@@ -164,7 +164,7 @@ ChainClocks mp_chain_clocks(const Model *m, const RProg *r, const ChainTurn *t, 
     c.powers = resident * t->power_issue / m->issue;
     if (rate > 0) c.powers = greater(c.powers, resident * t->powers / rate);
     c.all = unit + c.folds + c.powers + 2 * resident * m->step_tax;
-    if (!rprog_warpgroups(m->dev, r)) return c;
+    if (!m->dev->unit[r->unit].b_smem) return c;
     c.folds += resident * (t->teams * t->meet + t->moves);
     overlap(m, r, t, resident, &c);
     return c;

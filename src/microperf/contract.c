@@ -82,7 +82,7 @@ static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase
 static double fill_clocks(const Model *m, const RProg *r, const Step *s, const Phase *ph) {
     double share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
     double filled = lesser(greater(r->stages - 1, 1), ph->steps);
-    if (rprog_warpgroups(m->dev, r)) filled = 1;          /* each has a barrier of its own */
+    if (m->dev->unit[r->unit].b_smem) filled = 1;          /* each has a barrier of its own */
     double steps = ph->steps * mp_tiles_of_block(m, r);
     double region = steps > 0 ? s->region / steps : 0;    /* of a step */
     double bytes = filled * (s->bytes - region) + s->region;
@@ -332,7 +332,7 @@ static void time_course(const Model *m, const RProg *r, const Ending *e, const C
     out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], t->in_flight_us);
     out->term[MP_FILL] = t->fill * to_us + m->ramp_us;
     out->term[MP_EPILOGUE] = epilogue_us(e, t, out, to_us);
-    if (rprog_warpgroups(m->dev, r)) mp_finish_ring(out, rprog_steps_ahead(m->p, r));
+    if (m->dev->unit[r->unit].b_smem) mp_finish_ring(out, rprog_steps_ahead(m->p, r));
     else mp_finish_turns(out, turns_of(m, r, out));
 }
 

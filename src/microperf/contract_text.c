@@ -98,7 +98,7 @@ static void tell_matrix(const Story *s) {
     const RProg *r = &s->best->prog;
     StepCounts c;
     mp_step_counts(&s->m, r, NULL, &c);
-    if (rprog_warpgroups(s->dev, r)) {
+    if (s->dev->unit[r->unit].b_smem) {
         mp_ring_explain(&s->m, r, &c, s->out);
     } else {
         const char *refusal = rprog_ring_refusal(s->out->arena, s->p, s->dev);
@@ -166,7 +166,7 @@ static void tell_block(const Story *s) {
     mp_percent(s->out, e->padding_waste);
     buf_puts(s->out, " (allowed per axis ");
     mp_percent(s->out, s->set->epsilon);
-    buf_puts(s->out, rprog_warpgroups(s->dev, r) ? ", of a warpgroup's rows a third)\n" : ")\n");
+    buf_puts(s->out, rprog_team(s->dev, r) > 1 ? ", of a warpgroup's rows a third)\n" : ")\n");
     tell_stages(s);
 }
 
@@ -195,7 +195,7 @@ static void tell_load(const Story *s, int side) {
         tell_region(s, side);
         return;
     }
-    bool matrix = rprog_matrix(s->dev, r) && !rprog_warpgroups(s->dev, r) &&
+    bool matrix = rprog_matrix(s->dev, r) && !s->dev->unit[r->unit].b_smem &&
                   rprog_ldmatrix(s->p, s->dev, r, side);
     StepCounts c;
     mp_step_counts(&s->m, r, NULL, &c);

@@ -280,7 +280,7 @@ static void count_operands(const Model *m, const RProg *r, CountMemo *memo, Step
         StagePasses *kept = memo ? &memo->passes : NULL;
         if (rprog_region_boxes(&r->load[side])) count_planes(m, r, side, memo, out);
         else if (r->load[side].team > 0) out->of[side] = mp_team_counts(m, r, side, kept);
-        else if (rprog_warpgroups(m->dev, r)) out->of[side] = mp_ring_counts(m, r, side);
+        else if (m->dev->unit[r->unit].b_smem) out->of[side] = mp_ring_counts(m, r, side);
         else count_operand(m, r, side, memo, out);
     }
 }

@@ -69,7 +69,7 @@ static void share_region(const Model *m, const RProg *r, const StepCounts *c, St
 
 Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
     const Problem *p = m->p;
-    if (rprog_warpgroups(m->dev, r)) return mp_ring_step(m, r, c);
+    if (m->dev->unit[r->unit].b_smem) return mp_ring_step(m, r, c);
     double wk = r->warp.extent[AX_K], tk = r->thread.extent[AX_K];
     Step s = {.counts = c, .warps = r->threads / WARP};
     double reads = (double)(c->of[0].reads + c->of[1].reads);
@@ -112,7 +112,7 @@ double mp_unit_clocks(const Model *m, const RProg *r, const Step *s, double resi
     const ComputeUnit *u = &m->dev->unit[r->unit];
     double rate = unit_rate(m, u, resident * rprog_computing(m->dev, r) / WARP);
     bool matrix = rprog_matrix(m->dev, r);
-    if (rprog_warpgroups(m->dev, r))
+    if (m->dev->unit[r->unit].b_smem)
         return greater(greater(resident * mp_ring_clocks(m, r, rate),
                                mp_joining_clocks(m, r, rate)),
                        greater(mp_made_clocks(m, r, s), mp_copying_clocks(m, r, s)));
@@ -146,7 +146,7 @@ static double between_products(const Model *m, const RProg *r, const Step *s) {
  * buffer has two barriers.  */
 static double block_wait(const Model *m, const RProg *r) {
     /* A ring's barriers are waited for while the products of the step before are under way.  */
-    if (rprog_warpgroups(m->dev, r) && r->stages > 1) return 0;
+    if (m->dev->unit[r->unit].b_smem && r->stages > 1) return 0;
     return m->step_tax * (r->stages == 1 ? 2 : 1.0 / rprog_steps_ahead(m->p, r));
 }
 
@@ -157,7 +157,7 @@ double mp_queue_waits(const Model *m, const RProg *r, const Step *s) {
 
 double mp_step_waits(const Model *m, const RProg *r, const Step *s, double resident) {
     double all = mp_queue_waits(m, r, s) + (resident - 1) * block_wait(m, r);
-    if (rprog_warpgroups(m->dev, r)) return mp_queue_waits(m, r, s);
+    if (m->dev->unit[r->unit].b_smem) return mp_queue_waits(m, r, s);
     if (r->stages == 1) return all;
     /* Other warps of the scheduler compute meanwhile.  */
     double warps = greater(resident * s->warps / m->schedulers, 1);

@@ -164,7 +164,7 @@ bool mp_timeline(Arena *a, const Problem *p, const RProg *r, const Device *dev, 
     m.wants_turn = true;
     mp_estimate_program(&m, r, NULL, &e);
     bool two = r->skeleton == SK_CHAIN && !rprog_chain_streams(p, r);
-    bool groups = rprog_warpgroups(dev, r);
+    bool groups = dev->unit[r->unit].b_smem;
     double tiles = r->grid == GRID_PINGPONG ? MOST_TILES : rprog_persistent(r) && !two ? 2 : 1;
     *out = (MpTimeline){.rings = two ? 2 : 1, .roles = groups, .turn = e.turn, .clock = e.clock,
                         .tiles = (int)lesser(e.turn.tiles * rprog_in_turn(r), tiles)};

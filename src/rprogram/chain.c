@@ -93,7 +93,7 @@ static Loads rings_of(const RoomWalk *w, const RProg *first) {
     Ring once = {.turn = streams ? TURN_ONCE : tiles, .slots = 1};
     Ring region = {.turn = tiles, .slots = rprog_region_slots(w->r)};
     Ring b = {.turn = TURN_STEPS, .slots = slots, .ahead = ahead}, v = b;
-    v.ahead = slots - !rprog_warpgroups(w->dev, w->r);
+    v.ahead = slots - !w->dev->unit[w->r->unit].b_smem;
     bool apart = rprog_region_boxes(&w->r->load[LOAD_A]);
     if (streams) return (Loads){.ring = {b, once, region}, .n_ring = CHAIN_PRODUCTS + apart};
     return (Loads){.ring = {b, v, once}, .n_ring = CHAIN_PRODUCTS + 1};
@@ -125,7 +125,7 @@ static void rooms(RoomWalk *w) {
     if (w->r->load[LOAD_A].region) within(w, 0, &own[0], contract_regions);
     if (w->out && rprog_chain_streams(w->p, w->r)) within(w, 0, &own[0], contract_fragments);
     within(w, 1, &own[1], contract_results);
-    if (!rprog_warpgroups(w->dev, w->r)) return;
+    if (!w->dev->unit[w->r->unit].b_smem) return;
     int warps = rprog_computing(w->dev, w->r) / WARP;
     contract_tensor(w);
     loads_barriers(w, &x, warps);

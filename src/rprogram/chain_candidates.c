@@ -65,7 +65,7 @@ static void with_slices(Chains *x, RProg r) {
     const Keeper *k = x->k;
     const Problem *last = k->p->next;
     int64_t turns = rprog_chain_turns(k->p, &r), sms = (int64_t)k->dev->limits.sm_count.value;
-    if (rprog_warpgroups(k->dev, &r)) return;
+    if (k->dev->unit[r.unit].b_smem) return;
     r.via = VIA_DIRECT;
     r.store_vec = r.vec_n;
     while (last->multiple[AX_N] % r.store_vec) r.store_vec /= 2;
@@ -170,7 +170,7 @@ static void with_unit(Chains *x, RProg r) {
  * second product.  */
 static int32_t all_columns(const Chains *x, const RProg *r) {
     int32_t k = x->k->dev->unit[r->unit_v].k.from, step = r->thread.extent[AX_N];
-    if (warpgroup_usable(&x->k->dev->unit[r->unit]) || step < k) step = k;
+    if (x->k->dev->unit[r->unit].b_smem || step < k) step = k;
     return (int32_t)ceil_div(x->k->p->extent[AX_N], step) * step;
 }
 
@@ -268,7 +268,7 @@ static void with_stream_of_groups(Chains *x, RProg r) {
 
 /* K and E in whole instructions.  */
 static void set_ends(const Problem *p, const ComputeUnit *v, RProg *r) {
-    bool groups = warpgroup_usable(v);
+    bool groups = v->b_smem;
     int32_t k = r->thread.extent[AX_K];
     int32_t e = groups ? v->n.step : matrix_tile(v, false).extent[AX_N];
     r->block.extent[AX_K] = r->warp.extent[AX_K] = (int32_t)ceil_div(p->extent[AX_K], k) * k;
@@ -293,9 +293,9 @@ static void with_loads(Chains *x, int16_t unit, int16_t unit_v) {
     for (int i = 0; i < RPROG_LOADED; i++) ways_of(x, &r, i, &ways[i]);
     for (int i = 0; build_take_loads(ways, RPROG_LOADED, i, &r); i++) {
         bool turns = !r.load[LOAD_A].region;
-        if (turns && warpgroup_usable(u)) with_groups(x, r);
+        if (turns && u->b_smem) with_groups(x, r);
         else if (turns) with_unit(x, r);
-        if (warpgroup_usable(u)) with_stream_of_groups(x, r);
+        if (u->b_smem) with_stream_of_groups(x, r);
         else with_stream(x, r);
     }
 }

@@ -9,7 +9,7 @@ static int64_t whole_tiles(int64_t n, int32_t unit) {
 
 /* Columns of the second product go on by so many.  */
 static int32_t columns_step(const ComputeUnit *v) {
-    return warpgroup_usable(v) ? v->n.step : matrix_tile(v, false).extent[AX_N];
+    return v->b_smem ? v->n.step : matrix_tile(v, false).extent[AX_N];
 }
 
 static const char *check_tiles(const Problem *p, const Device *dev, const RProg *r) {
@@ -52,7 +52,7 @@ static const char *check_warps(const Device *dev, const RProg *r) {
 }
 
 static const char *check_products(const Problem *p, const Device *dev, const RProg *r) {
-    bool groups = rprog_warpgroups(dev, r);
+    bool groups = dev->unit[r->unit].b_smem;
     const char *why = groups ? chain_groups_check(p, dev, r) : check_warps(dev, r);
     for (int i = 0; i < CHAIN_PRODUCTS && !why; i++) {
         RProg x = rprog_product(dev, r, i);
@@ -92,7 +92,7 @@ static const char *check_stream(const Problem *p, const Device *dev, const RProg
     if (r->split > 1) return "a chain that streams k has one turn, and no slices of it";
     if (r->overlap) return "a chain that streams k has no other products beside its folds";
     RProg first = rprog_product(dev, r, 0);
-    return rprog_warpgroups(dev, r) ? warpgroup_check(p, dev, &first)
+    return dev->unit[r->unit].b_smem ? warpgroup_check(p, dev, &first)
                                     : contract_check_loads(p, dev, &first);
 }
 
@@ -124,7 +124,7 @@ const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
         return "operand a of a chain stays in registers or in shared memory";
     if (r->tail || r->stats || r->lanes != 1) return "a chain has no tail";
     if ((why = check_order(p, dev, r))) return why;
-    if (r->split > 1 && rprog_warpgroups(dev, r)) return "slices of turns are of units of warps";
+    if (r->split > 1 && dev->unit[r->unit].b_smem) return "slices of turns are of units of warps";
     if ((why = check_products(p, dev, r)) || (why = check_tiles(p, dev, r)) ||
         (why = check_stream(p, dev, r)) || (why = check_ways(p, r)))
         return why;

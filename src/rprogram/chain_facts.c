@@ -40,7 +40,7 @@ RProg rprog_product(const Device *dev, const RProg *r, int number) {
 }
 
 bool chain_units_order(const ComputeUnit *u, const ComputeUnit *v, FragOrder *out) {
-    bool groups = warpgroup_usable(u);
+    bool groups = u->b_smem;
     Fragment results = groups ? fragment_of_share(u, v->k.from)
                               : fragment_of(u, FRAG_RESULT, FRAG_COL);
     Fragment operand = groups ? fragment_of_operand_share(v) : fragment_of(v, FRAG_A, FRAG_COL);
@@ -50,7 +50,7 @@ bool chain_units_order(const ComputeUnit *u, const ComputeUnit *v, FragOrder *ou
 FragOrder chain_order(const Device *dev, const RProg *r) {
     FragOrder order = {.n = 0};
     chain_units_order(&dev->unit[r->unit], &dev->unit[r->unit_v], &order);
-    bool spread = order.n > 0 && rprog_warpgroups(dev, r);
+    bool spread = order.n > 0 && dev->unit[r->unit].b_smem;
     return spread ? fragment_spread(&order, r->block.extent[AX_N]) : order;
 }
 

@@ -111,7 +111,7 @@ static bool known(const ChainEnd *e, int n) {
 const char *chain_check_stays(const Problem *p, const Device *dev, const RProg *r) {
     const ChainFacts *x = p->chain;
     const ColumnBounds *b = &x->chain->bounds;
-    if (!rprog_warpgroups(dev, r)) return "only blocks of warpgroups stay for several tiles";
+    if (!dev->unit[r->unit].b_smem) return "only blocks of warpgroups stay for several tiles";
     bool streams = rprog_chain_streams(p, r);
     if (streams && p->next->con.axis[AX_B].n > 0)
         return "blocks that stream k stay where there are no batches";

@@ -12,7 +12,7 @@ bool chain_fits(const Problem *p, const ComputeUnit *u, const ComputeUnit *v) {
     return u->scope == v->scope && u->m.from == v->m.from && matrix_takes_as(p, u, false) &&
            matrix_takes_as(p->next, v, false) && multiplies_once(p, u) &&
            multiplies_once(p->next, v) && chain_units_order(u, v, &order) &&
-           (!warpgroup_usable(u) || (chain_groups_fit(p, u, v) && chain_groups_bring(p, &order)));
+           (!u->b_smem || (chain_groups_fit(p, u, v) && chain_groups_bring(p, &order)));
 }
 
 /* Registers of the fragments of a slice of k, of one side.  */
@@ -70,12 +70,12 @@ static int64_t needed(const Problem *p, const Device *dev, const RProg *r) {
 }
 
 int64_t chain_registers(const Problem *p, const Device *dev, const RProg *r) {
-    if (rprog_warpgroups(dev, r)) return warpgroup_launched(dev, r, chain_computing(p, dev, r));
+    if (dev->unit[r->unit].b_smem) return warpgroup_launched(dev, r, chain_computing(p, dev, r));
     return needed(p, dev, r);
 }
 
 void chain_derive_late(const Problem *p, const Device *dev, RProg *r) {
     int64_t limit = (int64_t)dev->limits.registers_per_thread.value;
     r->late = false;
-    r->late = !rprog_warpgroups(dev, r) && needed(p, dev, r) > limit;
+    r->late = !dev->unit[r->unit].b_smem && needed(p, dev, r) > limit;
 }

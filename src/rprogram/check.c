@@ -47,7 +47,7 @@ static const char *check_unit(const Case *c) {
 /* What only programs of products have.  */
 static const char *check_products(const Case *c) {
     const RProg *r = c->r;
-    if (!rprog_warpgroups(c->dev, r)) {
+    if (!c->dev->unit[r->unit].b_smem) {
         if (r->cluster) return "only units of warpgroups have clusters";
         if (r->grid != GRID_TILES) return "only units of warpgroups stay for several tiles";
     }

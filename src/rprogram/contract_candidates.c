@@ -32,7 +32,7 @@ static void build_unit(Builder *b, int16_t unit) {
         if (!build_loads_agree(r.load)) continue;
         int left = b->max - b->set->n;
         b->limit = b->set->n + (b->strict ? left / b->families-- : left);
-        if (rprog_warpgroups(b->dev, &r)) build_warpgroups(b, &r);
+        if (b->dev->unit[r.unit].b_smem) build_warpgroups(b, &r);
         else if (rprog_matrix(b->dev, &r)) build_matrix(b, &r);
         else if (b->matrix) build_beside(b, &r);
         else build_scale_up(b, &r);
@@ -58,7 +58,7 @@ static void few_first(const Builder *b, const int16_t *unit, int n, int16_t out[
     for (int last = 0; last < 2; last++) {
         for (int i = 0; i < n; i++) {
             RProg r = {.unit = unit[i]};
-            bool many = rprog_matrix(b->dev, &r) && !rprog_warpgroups(b->dev, &r);
+            bool many = rprog_matrix(b->dev, &r) && !b->dev->unit[r.unit].b_smem;
             if (many == last) out[taken++] = unit[i];
         }
     }

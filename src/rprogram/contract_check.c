@@ -214,7 +214,7 @@ const char *contract_check_loads(const Problem *p, const Device *dev, const RPro
 const char *contract_check(const Problem *p, const Device *dev, const RProg *r) {
     Case c = {p, dev, r};
     const char *why;
-    bool matrix = rprog_matrix(dev, r), groups = rprog_warpgroups(dev, r);
+    bool matrix = rprog_matrix(dev, r), groups = dev->unit[r->unit].b_smem;
     if ((why = check_warps(&c)) || (why = groups   ? warpgroup_check(p, dev, r)
                                           : matrix ? matrix_check(p, dev, r)
                                                    : check_lanes(&c))) {

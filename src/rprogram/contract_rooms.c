@@ -3,7 +3,7 @@
 #include "rprogram/matrix.h"
 
 BlockBytes rprog_block_bytes(const Problem *p, const Device *dev, const RProg *r) {
-    BlockBytes b = {.warps = rprog_computing(dev, r) / WARP, .ring = rprog_warpgroups(dev, r)};
+    BlockBytes b = {.warps = rprog_computing(dev, r) / WARP, .ring = dev->unit[r->unit].b_smem};
     for (int side = 0; side < p->n_operand; side++) {
         b.of[side].scales = (int64_t)rprog_tensor_scales(dev, r, side) * TENSOR_LANES;
         b.of[side].tile = rprog_tile_bytes(p, dev, r, side);

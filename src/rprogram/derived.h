@@ -51,13 +51,9 @@ static inline bool rprog_packed(const Device *dev, const RProg *r) {
 }
 /* Is the unit one that multiplies matrices, of a warp (mma) or of four (wgmma)?  The rest as in the
  * contract above.  */
-static inline bool rprog_warpgroups(const Device *dev, const RProg *r) {
-    const ComputeUnit *u = &dev->unit[r->unit];
-    return u->scope == SCOPE_WARPGROUP && u->b != HAL_NO_DTYPE;
-}
 static inline bool rprog_matrix(const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
-    return (u->scope == SCOPE_WARP && u->b != HAL_NO_DTYPE) || rprog_warpgroups(dev, r);
+    return u->scope != SCOPE_THREAD && u->b != HAL_NO_DTYPE;
 }
 /* Warps that share a warp tile; threads that fill rings alone; all others of a block compute.  */
 enum { RPROG_TEAM = 4 };
@@ -66,7 +62,7 @@ enum { RPROG_TEAM = 4 };
  * there, two of blocks that stay if they fit, so that one is multiplied while the other is stored;
  * the columns that the block takes, a power of two from 32 to 512 (PTX ISA, tcgen05.alloc).  */
 static inline bool rprog_tensor(const Device *dev, const RProg *r) {
-    return rprog_warpgroups(dev, r) && dev->unit[r->unit].tmem;
+    return dev->unit[r->unit].tmem;
 }
 enum { RPROG_TENSOR_LEAST = 32, RPROG_TENSOR_MOST = 512 };
 enum { TENSOR_LANES = 128, TENSOR_SCALE_COLUMNS = 4 };
@@ -85,10 +81,10 @@ static inline int rprog_unit_blocks(const Device *dev, const RProg *r) {
     return dev->unit[r->unit].blocks > 1 ? dev->unit[r->unit].blocks : 1;
 }
 static inline int rprog_team(const Device *dev, const RProg *r) {
-    return rprog_warpgroups(dev, r) ? RPROG_TEAM : 1;
+    return dev->unit[r->unit].scope == SCOPE_WARPGROUP ? RPROG_TEAM : 1;
 }
 static inline int rprog_filling(const Device *dev, const RProg *r) {
-    return rprog_warpgroups(dev, r) ? WARP * RPROG_TEAM : 0;
+    return dev->unit[r->unit].b_smem ? WARP * RPROG_TEAM : 0;
 }
 static inline int rprog_computing(const Device *dev, const RProg *r) {
     return r->threads - rprog_filling(dev, r);

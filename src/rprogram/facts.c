@@ -50,7 +50,7 @@ int64_t rprog_outer_tiles(const Problem *p, const RProg *r) {
 }
 
 bool rprog_may_be_ahead(const Device *dev, const RProg *r, int side) {
-    if (rprog_warpgroups(dev, r)) return false;
+    if (dev->unit[r->unit].b_smem) return false;
     if (rprog_matrix(dev, r)) return count_along(&r->warp, &r->thread, AX_K) % 2 == 0;
     bool one_k = r->load[side].layout.inner != AX_K || r->thread.extent[AX_K] == 1;
     return one_k && !rprog_packed(dev, r) && r->unroll % 2 == 0;

@@ -112,7 +112,7 @@ int rprog_box_count(const Problem *p, const RProg *r) {
 }
 
 int64_t rprog_box_bytes(const Problem *p, const Device *dev, const RProg *r) {
-    if (!rprog_warpgroups(dev, r)) return 0;
+    if (!dev->unit[r->unit].b_smem) return 0;
     return rprog_box_row(p, r) * rprog_staging_rows(dev, r);
 }
 

@@ -141,7 +141,7 @@ static int ways_of(const Builder *b, int16_t unit, int side, RLoad out[OPTIONS])
         out[0] = (RLoad){0};
         return 1;
     }
-    if (rprog_warpgroups(b->dev, &r)) {
+    if (b->dev->unit[r.unit].b_smem) {
         n = warpgroup_load(b->p, b->dev, &r, side, out);
         return n + warpgroup_region(b->p, b->dev, &r, side, &out[n]);
     }

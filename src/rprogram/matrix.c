@@ -125,7 +125,7 @@ Fragment rprog_fragment(const Device *dev, const RProg *r, int side) {
 Fragment rprog_results(const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
     if (!rprog_matrix(dev, r)) return fragment_of_threads(threads(r, AX_M), threads(r, AX_N));
-    Fragment f = rprog_warpgroups(dev, r)
+    Fragment f = rprog_team(dev, r) > 1
                      ? fragment_of_share(u, r->thread.extent[r->swapped ? AX_M : AX_N])
                      : fragment_of(u, FRAG_RESULT, FRAG_COL);
     return r->swapped ? fragment_transposed(f) : f;
@@ -256,7 +256,7 @@ static bool takes(const Problem *p, const ComputeUnit *u, bool second, const ROp
 }
 
 bool matrix_usable(const ComputeUnit *u) {
-    bool groups = warpgroup_usable(u) && u->a == u->b;
+    bool groups = u->b_smem && u->a == u->b;
     return (u->scope == SCOPE_WARP || groups) && u->b != HAL_NO_DTYPE;
 }
 

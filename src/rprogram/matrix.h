@@ -55,10 +55,8 @@ int fragment_read_bytes(const Problem *p, const Device *dev, const RProg *r, int
 int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r);
 int64_t matrix_load_registers(const Problem *p, const Device *dev, const RProg *r, int side,
                               int64_t chunks);
-/* warpgroup.c: is the unit one of warpgroups, may it compute the
- * problem, registers, every program, and the first broken rule.  */
-bool warpgroup_usable(const ComputeUnit *u);
-/* Can the operand be copied by boxes as the unit takes it from shared memory?  */
+/* Units of warpgroups (b_smem), in the files of that name.  Can the operand be copied by boxes as
+ * the unit takes it from shared memory?  */
 bool warpgroup_copies(const Problem *p, const ComputeUnit *u, int side);
 /* Can threads, if not boxes: chunk by chunk, 16 bytes each, by places of their own?  */
 bool warpgroup_gathers(const Problem *p, const ComputeUnit *u, int side);

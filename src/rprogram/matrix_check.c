@@ -62,7 +62,7 @@ const char *matrix_check(const Problem *p, const Device *dev, const RProg *r) {
         return "vec is not what a lane of the unit holds";
     }
     if (r->via != VIA_DIRECT && r->via != VIA_SHARED &&
-        (r->via != VIA_BOXES || !rprog_warpgroups(dev, r))) {
+        (r->via != VIA_BOXES || !dev->unit[r->unit].b_smem)) {
         return "unknown way to store";
     }
     int most = matrix_promoted_most(&dev->unit[r->unit]);

@@ -252,7 +252,7 @@ static void product_facts(const Problem *p, const Device *dev, const RProg *r, c
                     .root = &p->te->stmt[p->con.stmt],
                     .layout = l};
     c->packed = rprog_packed(dev, r);
-    c->ring = rprog_warpgroups(dev, r);
+    c->ring = dev->unit[r->unit].b_smem;
     matrix_facts(c, dev);
     for (int k = AX_M; k <= AX_K; k++) {
         c->lanes[k] = r->warp.extent[k] / r->thread.extent[k];

@@ -91,7 +91,7 @@ const char *rprog_ring_refusal(Arena *a, const Problem *p, const Device *dev) {
         const ComputeUnit *u = &dev->unit[i];
         int bytes = te_dtype_bytes(u->a), made = 0;
         RRaw x;
-        if (!warpgroup_usable(u) || !matrix_takes(p, u) || (u->tf32 && !p->tf32)) continue;
+        if (!u->b_smem || !matrix_takes(p, u) || (u->tf32 && !p->tf32)) continue;
         if (warpgroup_fits(p, u)) return NULL;
         for (int side = 0; side < p->n_operand && !why; side++) {
             if (p->op[side].made || warpgroup_copies(p, u, side)) continue;

@@ -137,8 +137,8 @@
  *   Where its `half` is H > 0, column c of a row lies at element c / 8 * 4 + c % 4
  *   + (c / 4 % 2) * H.
  *
- * Units of warpgroups (rprog_warpgroups) in the `contract` skeleton read both operands from shared
- * memory.  What is said of matrix units holds but for this:
+ * Units of warpgroups in the `contract` skeleton read both operands from shared memory (b_smem of
+ * their rows).  What is said of matrix units holds but for this:
  * - Four warps share a warp tile.  thread is the unit's tile, whose n is any of its range; warp
  *   is a multiple of it along M alone (swapped: it is one).  Warp w of four has rows 16 w .. 16 w +
  *   15 of each instruction tile, swapped columns (rprog_results, rprog_staging_rows and _columns).

@@ -109,7 +109,7 @@ static Reject broken_limit(const Builder *b, const RProg *r) {
 /* What follows from the way to store.  With units of warpgroups it takes registers: what waits for
  * stores of partial sums, and places of rows that are collected in shared memory.  */
 static void derive_store(const Builder *b, RProg *r) {
-    if (rprog_warpgroups(b->dev, r)) skeleton_derive(b->of, b->p, b->dev, r);
+    if (b->dev->unit[r->unit].b_smem) skeleton_derive(b->of, b->p, b->dev, r);
     else contract_derive_smem(b->p, b->dev, &b->bytes, r);
 }
 
@@ -172,7 +172,7 @@ static void with_clusters(Builder *b, RProg r) {
 static int every_depth(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     int64_t steps = rprog_tiles(b->p, r, AX_K);
     int n = 0, blocks = 0;
-    bool ring = rprog_warpgroups(b->dev, r);  /* a deeper one is no worse beside as many blocks */
+    bool ring = b->dev->unit[r->unit].b_smem;  /* a deeper one is no worse beside as many blocks */
     for (int depth = 2; depth <= STAGES_MAX && (n == 0 || depth <= steps + 1); depth++) {
         r->stages = (uint8_t)depth;
         contract_derive_smem(b->p, b->dev, &b->bytes, r);
@@ -275,10 +275,10 @@ void build_scale_out(Builder *b, RProg *r) {
             continue;
         }
         with_stores(b, r);
-        if (rprog_warpgroups(b->dev, r)) with_clusters(b, *r);
+        if (b->dev->unit[r->unit].b_smem) with_clusters(b, *r);
         if (staged) break;                /* one stage only where two do not fit */
     }
-    if (rprog_warpgroups(b->dev, r) && !b->p->stats) with_grids(b, *r);
+    if (b->dev->unit[r->unit].b_smem && !b->p->stats) with_grids(b, *r);
 }
 
 /* The k-steps of the tiles behind the last whole wave are dealt out so that every SM (every block
@@ -295,7 +295,7 @@ static void with_tail(Builder *b, const RProg *r) {
     int64_t blocks = all / LEAST_STEPS < sms ? all / LEAST_STEPS : sms;
     bool shared = r->block.extent[AX_K] != r->warp.extent[AX_K];
     shared |= r->load[0].region || r->load[1].region;
-    if (rprog_warpgroups(b->dev, r)) shared |= r->grid != GRID_PERSISTENT || r->cluster;
+    if (b->dev->unit[r->unit].b_smem) shared |= r->grid != GRID_PERSISTENT || r->cluster;
     if (r->split > 1 || shared || blocks <= tail || tiles * FEW < sms) return;
     if (wave_efficiency(b, tiles) >= busy || (double)tiles * (double)steps > INT32_MAX / 2) return;
     RProg x = *r;

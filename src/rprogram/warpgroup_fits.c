@@ -2,8 +2,6 @@
 #include "rprogram/build.h"
 #include "rprogram/matrix.h"
 
-bool warpgroup_usable(const ComputeUnit *u) { return u->scope == SCOPE_WARPGROUP; }
-
 bool warpgroup_copies(const Problem *p, const ComputeUnit *u, int side) {
     RBox box;
     const Operand *o = &p->con.operand[side];
@@ -37,7 +35,7 @@ bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
 }
 
 bool warpgroup_converts(const Problem *p, const ComputeUnit *u) {
-    if (!warpgroup_usable(u)) return false;
+    if (!u->b_smem) return false;
     return !warpgroup_copies(p, u, 0) || !warpgroup_copies(p, u, 1);
 }
 

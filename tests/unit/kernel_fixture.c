@@ -50,7 +50,7 @@ const char *kernel_keep_groups(KernelCase *c) {
     RProgSet *set = &c->set[0];
     int n = 0;
     for (int i = 0; i < set->n; i++)
-        if (rprog_warpgroups(c->dev, &set->prog[i])) set->prog[n++] = set->prog[i];
+        if (c->dev->unit[set->prog[i].unit].b_smem) set->prog[n++] = set->prog[i];
     set->n = n;
     return n > 0 ? NULL : "there is no program for warpgroups";
 }

@@ -77,7 +77,7 @@ static TripLoad load_of(const RLoad *l) {
 }
 
 static void reach_product(Reached *x, const Device *dev, const Problem *p, const RProg *r) {
-    bool warpgroups = rprog_warpgroups(dev, r), matrix = warpgroups || rprog_matrix(dev, r);
+    bool warpgroups = dev->unit[r->unit].b_smem, matrix = warpgroups || rprog_matrix(dev, r);
     x->unit[warpgroups ? TRIP_WARPGROUPS : matrix ? TRIP_WARPS : TRIP_THREADS]++;
     x->unit[TRIP_CLUSTERS] += rprog_cluster(r) > 1;
     x->unit[TRIP_STAYING] += rprog_persistent(r);

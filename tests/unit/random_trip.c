@@ -81,7 +81,7 @@ static bool any_program(Trip *t, const RPlan *p, int g, const int64_t *size, Rng
 }
 
 static bool warpgroups(const Device *dev, const RProg *r) {
-    return r->skeleton == SK_CONTRACT && rprog_warpgroups(dev, r);
+    return r->skeleton == SK_CONTRACT && dev->unit[r->unit].b_smem;
 }
 
 /* Any decisions; half of the time all rows of products join them, and products of these.  */

@@ -594,7 +594,7 @@ static const char *pick_whole(KernelCase *c, int columns) {
  * rows, a turn's columns or all of V's.  */
 static double products(const KernelCase *c, double rows, double n, double d, double e) {
     const RProg *r = &c->plan.prog[0];
-    if (!rprog_warpgroups(c->dev, r)) return 2 * rows * n * (d + e) / (2 * 16 * 8 * 16);
+    if (!c->dev->unit[r->unit].b_smem) return 2 * rows * n * (d + e) / (2 * 16 * 8 * 16);
     double turns = n / r->block.extent[AX_N];
     return rows / 16 * turns * (d + r->block.extent[AX_N]) / 16;
 }

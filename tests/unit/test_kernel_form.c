@@ -216,7 +216,7 @@ static void try_groups(const char *text) {
     for (int i = 0; i < c.set[0].n; i++) {
         const RProg *r = &c.set[0].prog[i];
         int form = ((int)r->overlap * (STAGES + 1) + r->stages) * VIAS + (r->via == VIA_SHARED);
-        if (!rprog_warpgroups(dev, r) || r->stages > STAGES || seen[form]) continue;
+        if (!dev->unit[r->unit].b_smem || r->stages > STAGES || seen[form]) continue;
         seen[form] = true;
         forms++;
         assert_int_equal(chain_mutants(a, dev, &c, i), 0);

@@ -49,7 +49,7 @@ enum { PRODUCTS = sizeof product / sizeof *product };
 static bool within(const int range[2], int x) { return x >= range[0] && x <= range[1]; }
 
 static bool is_of(const Class *c, const Device *dev, const RProg *r) {
-    int groups = rprog_warpgroups(dev, r) ? rprog_computing(dev, r) / 128 : 0;
+    int groups = dev->unit[r->unit].b_smem ? rprog_computing(dev, r) / 128 : 0;
     return within(c->m, r->block.extent[AX_M]) && within(c->n, r->block.extent[AX_N]) &&
            within(c->groups, groups) &&
            (c->grid == EITHER || rprog_persistent(r) == (c->grid == STAYS)) &&

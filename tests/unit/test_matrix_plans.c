@@ -457,7 +457,7 @@ static void large_rings(Arena *a) {
             const RProg *r = &x.prog;
             int64_t area = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
             if (r->grid == GRID_PINGPONG) area *= 2;
-            bool is_kin = rprog_warpgroups(dev, r) && between((int)area, 28672, 49152) &&
+            bool is_kin = dev->unit[r->unit].b_smem && between((int)area, 28672, 49152) &&
                           rprog_computing(dev, r) == 256 && r->stages >= 3 &&
                           r->block.extent[AX_K] == 64 && r->via != VIA_DIRECT && r->split == 1;
             Buf text = buf_new(a);

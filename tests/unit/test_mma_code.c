@@ -181,7 +181,7 @@ static void keep_warps(KernelCase *c) {
     RProgSet *set = &c->set[0];
     int n = 0;
     for (int i = 0; i < set->n; i++)
-        if (!rprog_warpgroups(c->dev, &set->prog[i])) set->prog[n++] = set->prog[i];
+        if (!c->dev->unit[set->prog[i].unit].b_smem) set->prog[n++] = set->prog[i];
     set->n = n;
 }
 

@@ -295,7 +295,7 @@ static Protocol protocol_of(Arena *a, const Device *dev, int stages, int cluster
     for (int i = 0; i < set->n && !p.form; i++) {
         RProg r = set->prog[i];
         bool alone = r.block.extent[variant == MADE ? AX_N : AX_M] == 64;
-        if (!rprog_warpgroups(dev, &r) || r.split > 1 || r.cluster || !alone) continue;
+        if (!dev->unit[r.unit].b_smem || r.split > 1 || r.cluster || !alone) continue;
         r.stages = (uint8_t)stages;
         r.cluster = (uint8_t)cluster;
         r.grid = grid;

@@ -123,7 +123,7 @@ const Victim victims[VICTIMS] = {
 /* Of a chain: more turns than slots, and of warpgroups two, which overlap in both ways.  */
 static bool suits_chain(const Victim *v, const Device *dev, const Problem *p, const RProg *r) {
     int64_t turns = p->extent[AX_N] / r->block.extent[AX_N];
-    if (rprog_warpgroups(dev, r) != v->groups || (v->groups && r->overlap != OVERLAP_BOTH))
+    if (dev->unit[r->unit].b_smem != v->groups || (v->groups && r->overlap != OVERLAP_BOTH))
         return false;
     return r->stages > 1 && turns > r->stages;
 }

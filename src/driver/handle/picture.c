@@ -73,7 +73,7 @@ static void result(const Picture *c, double x) {
 static void block(const Picture *c, double x) {
     const RTile *b = &c->r->block, *w = &c->r->warp;
     int m = b->extent[AX_M], n = b->extent[AX_N], k = b->extent[AX_K];
-    bool team = rprog_warpgroups(c->dev, c->r);
+    bool team = rprog_team(c->dev, c->r) > 1;
     title(c, x, team ? "A block and its warpgroups" : "A block and its warps",
           arena_printf(c->out->arena, "%d x %d, steps of %d", m, n, k));
     Area of = {m, n, w->extent[AX_M], w->extent[AX_N]};
