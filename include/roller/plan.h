@@ -127,6 +127,9 @@ typedef struct {
     double floor_us;
     double floor_dram_us, floor_compute_us, floor_launch_us;
     double flops, bytes;      /* arithmetic, 2 per multiply-add; of all inputs and outputs */
+    const char *takes;        /* at given sizes: kernels that a launch takes, by their numbers in
+                               * roller_plans_explain, "strategy usual, kernel 2"; "" where there
+                               * is no choice.  Lives until the context's next call */
 } RollerEstimate;
 ROLLER_API RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out);
 /* The same at values of run-time sizes, "M=64"; those not given are the largest.  */

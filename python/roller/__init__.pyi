@@ -34,6 +34,7 @@ class Estimate(NamedTuple):
     workspace_bytes: int
     flops: float
     bytes: float
+    takes: str
 
 class Group(NamedTuple):
     us: float

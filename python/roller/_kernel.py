@@ -17,7 +17,7 @@ from ._tensors import (CPU, current_stream, describe, describe_scalar, device_of
                        stream_address, workspace_of)
 
 Argument = namedtuple("Argument", "name role dtype shape strides align")
-Estimate = namedtuple("Estimate", "us limiter terms floor_us workspace_bytes flops bytes")
+Estimate = namedtuple("Estimate", "us limiter terms floor_us workspace_bytes flops bytes takes")
 Launch = namedtuple("Launch", "symbol grid block cluster dynamic_smem static_smem registers "
                               "spill_bytes tensor_maps waits_for_previous resident")
 Taken = namedtuple("Taken", "sizes launches error")
@@ -43,7 +43,8 @@ def _sizes(kernel):
 
 def estimate_of(e):
     terms = {text(e.term[i]): e.term_us[i] for i in range(e.n_terms)}
-    return Estimate(e.us, text(e.limiter), terms, e.floor_us, e.workspace_bytes, e.flops, e.bytes)
+    return Estimate(e.us, text(e.limiter), terms, e.floor_us, e.workspace_bytes, e.flops, e.bytes,
+                    text(e.takes))
 
 
 # ---- as a person reads it ----
@@ -354,7 +355,8 @@ class Kernel:
         return estimate_of(e)
 
     def predicted_at(self, **sizes):
-        """The same at values of run-time sizes: k.predicted_at(M=64)."""
+        """The same at values of run-time sizes, k.predicted_at(M=64); `takes` says which kernels of
+        the plan a launch takes, as `explain` numbers them."""
         e, (at, n) = struct(_abi.RollerEstimate), defines(sizes)
         self._contexts.get().call(lib.roller_plan_estimate_at,
                                   lib.roller_kernel_plan(self._handle.at), at, n, byref(e))

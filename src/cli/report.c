@@ -130,6 +130,7 @@ static void prediction(Gen *g, const Result *r, const RollerPlan *plan) {
     buf_puts(&g->report, sizes(g, r));
     if (e.us > 0) terms(g, &e);
     buf_putc(&g->report, '\n');
+    if (e.takes && *e.takes) buf_printf(&g->report, "  takes      %s\n", e.takes);
     if (e.workspace_bytes)
         buf_printf(&g->report, "  workspace  %lld bytes\n", (long long)e.workspace_bytes);
 }

@@ -239,6 +239,33 @@ static void sizes_of_tensors(void **state) {
             "'C' is 60, not 64");
 }
 
+static const char *takes(const RollerPlan *p, const char *const *at, int n) {
+    RollerEstimate e = {.struct_size = sizeof e};
+    assert_int_equal(roller_plan_estimate_at(ctx, p, at, n, &e), ROLLER_OK);
+    return arena_strdup(arena, e.takes);
+}
+
+/* An estimate says which programs a launch takes at its sizes; of one there is no choice.  */
+static void told(void **state) {
+    (void)state;
+    static const char wide[] = "param M = 1..4096; op mm(A: f16[M,1024], B: f16[1024,1024]) -> "
+                               "C: f16[M,1024] { C[m,n] += A[m,k] * B[k,n]; }";
+    static const char *const few[] = {"M=1"}, *const many[] = {"M=4096"};
+    RollerOp *op;
+    RollerPlans *plans;
+    RollerKernel *k = specialized(64, 16);
+    assert_int_equal(roller_parse(ctx, wide, strlen(wide), "mm.te", NULL, &op), ROLLER_OK);
+    assert_int_equal(roller_plan(ctx, op, profile, NULL, &plans), ROLLER_OK);
+    const RollerPlan *best = roller_plans_get(plans, 0);
+    assert_non_null(strstr(takes(best, few, 1), "kernel"));
+    assert_string_not_equal(takes(best, few, 1), takes(best, many, 1));
+    assert_string_equal(takes(best, NULL, 0), "");
+    assert_string_equal(takes(roller_kernel_plan(k), NULL, 0), "");
+    roller_plans_destroy(plans);
+    roller_op_destroy(op);
+    roller_kernel_destroy(k);
+}
+
 /* More programs of the same sizes, made when there is time, are more of the same.  */
 static void more_programs(void **state) {
     (void)state;
@@ -458,7 +485,8 @@ static void ended(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(taken_at_its_sizes), cmocka_unit_test(refusals),
-        cmocka_unit_test(sizes_of_tensors),   cmocka_unit_test(more_programs),
+        cmocka_unit_test(sizes_of_tensors),   cmocka_unit_test(told),
+        cmocka_unit_test(more_programs),
         cmocka_unit_test(within_workspace),   cmocka_unit_test(workspaces),
         cmocka_unit_test(captured),           cmocka_unit_test(captures_go_on),
         cmocka_unit_test(added_meanwhile),    cmocka_unit_test(freed_meanwhile),

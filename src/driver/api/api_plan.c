@@ -1,5 +1,6 @@
 /* roller.h: planning.  */
 #include "driver/handle/handle.h"
+#include "driver/sizes/size_strategies.h"
 #include "driver/sizes/size_values.h"
 #include <string.h>
 
@@ -118,9 +119,11 @@ RollerStatus roller_plan_text(const RollerPlan *p, RollerPlanText what, const ch
 }
 
 /* What the caller sees of an estimate.  */
-static void report_estimate(const RollerPlan *p, const Estimate *e, RollerEstimate *out) {
+static void report_estimate(const RollerPlan *p, const Estimate *e, const char *takes,
+                            RollerEstimate *out) {
     _Static_assert((int)MP_COUNT <= (int)ROLLER_MAX_TERMS, "RollerEstimate is too small");
-    RollerEstimate r = {.us = e->us, .limiter = mp_term_key[e->limiter], .n_terms = MP_COUNT};
+    RollerEstimate r = {.us = e->us, .limiter = mp_term_key[e->limiter], .n_terms = MP_COUNT,
+                        .takes = takes};
     for (int i = 0; i < MP_COUNT; i++) {
         r.term[i] = mp_term_key[i];
         r.term_us[i] = e->term[i];
@@ -143,7 +146,7 @@ static void report_estimate(const RollerPlan *p, const Estimate *e, RollerEstima
 RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out) {
     Estimate e;
     compile_estimate_largest(&p->plans->set, &p->whole, &e);
-    report_estimate(p, &e, out);
+    report_estimate(p, &e, "", out);
     return ROLLER_OK;
 }
 
@@ -163,7 +166,7 @@ static Status estimate_at(RollerCtx *ctx, void *user) {
     if (s) return s;
     if (size) compile_estimate_at(ctx->call, set, &c->plan->whole, size, &e);
     else compile_estimate_largest(set, &c->plan->whole, &e);
-    report_estimate(c->plan, &e, c->out);
+    report_estimate(c->plan, &e, size_taken(ctx->call, set, size), c->out);
     return ST_OK;
 }
 

@@ -97,6 +97,20 @@ static void explain_losses(const SizePick *x, const RSelector *s, Buf *b) {
                n, worst * 100, mean * 100, one_worst * 100, one_mean * 100);
 }
 
+static void print_taken(const PlanSet *set, const RChoice *c, Buf *b) {
+    const PlanSet *first = set;
+    for (int k = 0; k < c->strategy; k++) set = set->other;
+    if (c->strategy) buf_printf(b, "strategy %s, ", strategy_name(b->arena, first, set));
+    for (int g = 0; g < set->n_group; g++)
+        buf_printf(b, "%s %d", g ? "," : set->n_group > 1 ? "kernels" : "kernel", c->program[g]);
+}
+
+const char *size_taken(Arena *a, const PlanSet *set, const int64_t *size) {
+    Buf b = buf_new(a);
+    if (set->select && size) print_taken(set, rplan_choose(set->select, size), &b);
+    return buf_str(&b);
+}
+
 static void explain_choice(const PlanSet *set, const RSelector *s, const RChoice *c, Buf *b) {
     const char *comma = "  ";
     for (int m = 0; m < s->n_measure; m++) {
@@ -107,12 +121,8 @@ static void explain_choice(const PlanSet *set, const RSelector *s, const RChoice
                    (long long)c->most[m]);
         comma = ", ";
     }
-    buf_puts(b, c == s->choice + s->n - 1 ? "  else:" : ":");
-    const PlanSet *first = set;
-    for (int k = 0; k < c->strategy; k++) set = set->other;
-    if (c->strategy) buf_printf(b, " strategy %s,", strategy_name(b->arena, first, set));
-    for (int g = 0; g < set->n_group; g++)
-        buf_printf(b, "%s %d", g ? "," : set->n_group > 1 ? " kernels" : " kernel", c->program[g]);
+    buf_puts(b, c == s->choice + s->n - 1 ? "  else: " : ": ");
+    print_taken(set, c, b);
     buf_putc(b, '\n');
 }
 

@@ -10,4 +10,7 @@
 /* *out: the strategy that is predicted to be the fastest at the largest sizes of those that are
  * right at all, with its programs, its other strategies, and in ->sizes how they were chosen.  */
 Status size_strategies_plan(Arena *a, Diag *d, const PlanRequest *r, PlanSet *out);
+/* What a launch at these sizes takes, with the numbers of ->sizes; "" where there is no choice, or
+ * size is NULL.  */
+const char *size_taken(Arena *a, const PlanSet *set, const int64_t *size);
 #endif
