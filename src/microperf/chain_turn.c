@@ -117,13 +117,6 @@ ChainTurn mp_chain_turn(const Model *m, const RProg *r, CountMemo *memo) {
     return t;
 }
 
-static double power_rate(const Device *dev) {
-    for (int i = 0; i < dev->n_unit; i++) {
-        if (!strcmp(dev->unit[i].name, "mufu.ex2")) return dev->unit[i].rate.value;
-    }
-    return 0;
-}
-
 /* Two stations that so many customers go to and fro between.  */
 static double to_and_fro(double a, double b, double customers) {
     double larger = greater(a, b), q = larger > 0 ? lesser(a, b) / larger : 0, power = 1, sum = 0;
@@ -156,7 +149,7 @@ static void overlap(const Model *m, const RProg *r, const ChainTurn *t, double r
 
 ChainClocks mp_chain_clocks(const Model *m, const RProg *r, const ChainTurn *t, double resident) {
     ChainClocks c = {.folds = resident * t->folds / m->issue};
-    double rate = power_rate(m->dev), unit = 0;
+    double rate = m->functions, unit = 0;
     for (int i = 0; i < MP_PRODUCTS; i++) {
         c.unit[i] = mp_unit_clocks(&t->of[i], &t->prog[i], &t->step[i], resident);
         unit += c.unit[i];

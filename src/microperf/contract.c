@@ -90,11 +90,12 @@ static double fill_clocks(const Model *m, const RProg *r, const Step *s, const P
     return m->block_start + met + ph->partials * (m->dram_latency + ph->resident * bytes / share);
 }
 
-/* Instructions that a block issues for its outputs, in clocks.  */
+/* Instructions that a block issues for its outputs, in clocks, or what their functions take.  */
 static double output_clocks(const Model *m, const RProg *r, const Ending *e) {
     double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
     if (e->elements > 0) outputs = e->elements;
-    return outputs * (e->ops + 4) / (m->issue * WARP) + e->meeting / m->issue;
+    double functions = m->functions > 0 ? outputs * e->functions / m->functions : 0;
+    return greater(outputs * (e->ops + 4) / (m->issue * WARP), functions) + e->meeting / m->issue;
 }
 
 /* Clocks behind the last step of the blocks of a phase: for the threads that compute, of these for
@@ -412,6 +413,7 @@ void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estim
     const Problem *p = m->p;
     Ending e = {.reads = (double)p->epilogue_bytes,
                 .writes = mp_sum_bytes(p, r) + m->out_bytes * direct_share(m, r),
-                .sectors = mp_store_sectors(m, r, memo), .ops = p->epilogue_ops};
+                .sectors = mp_store_sectors(m, r, memo), .ops = p->epilogue_ops,
+                .functions = p->epilogue_functions};
     mp_estimate_product(m, r, memo, &e, out);
 }

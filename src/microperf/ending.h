@@ -16,13 +16,13 @@ typedef struct {
 double mp_through_clocks(const Leaving *x, double *smem);
 
 /* What a kernel does behind its k-steps: bytes that it reads and writes, 32-byte sectors of the
- * latter; elements of a block that it makes there (0: its results), operations for each; of rows:
- * instructions of a block, and clocks that it waits for meetings of threads.  Where results of the
- * k-steps are an operand of another product: bytes of the other one, which a block loads before its
- * steps; clocks of the unit and wavefronts of shared memory of a block; how its results leave (no
- * program: the results of the k-steps do).  */
+ * latter; elements of a block that it makes there (0: its results), operations for each, functions
+ * and divisions among them; of rows: instructions of a block, and clocks that it waits for meetings
+ * of threads.  Where results of the k-steps are an operand of another product: bytes of the other
+ * one, which a block loads before its steps; clocks of the unit and wavefronts of shared memory of
+ * a block; how its results leave (no program: the results of the k-steps do).  */
 typedef struct {
-    double reads, writes, sectors, elements, ops, meeting, wait;
+    double reads, writes, sectors, elements, ops, functions, meeting, wait;
     bool rows;
     double loads, unit, wavefronts;
     Leaving leaving;

@@ -57,13 +57,6 @@ static double bus_rate(const Device *dev) {
     return greater(d->copy.value, greater(d->read.value, d->write.value));
 }
 
-/* What a unit does in a clock on an SM; 0: there is none of the name.  */
-static double rate_of(const Device *dev, const char *name) {
-    for (int i = 0; i < dev->n_unit; i++)
-        if (strcmp(dev->unit[i].name, name) == 0) return dev->unit[i].rate.value;
-    return 0;
-}
-
 static double clocks_at(double work, double rate) { return rate > 0 ? work / rate : 0; }
 
 void mp_floor(const Te *te, const Problem *problem, int n, const Device *dev, Floor *out) {
@@ -82,9 +75,9 @@ void mp_floor(const Te *te, const Problem *problem, int n, const Device *dev, Fl
         double clocks = clocks_at(problem[i].flops * w.share[problem[i].group->root], rate);
         *(unit >= 0 && dev->unit[unit].scope != SCOPE_THREAD ? &matrix : &fma) += clocks;
     }
-    double mufu = clocks_at(w.functions, rate_of(dev, "mufu.ex2"));
+    double mufu = clocks_at(w.functions, mp_unit_rate(dev, "mufu.ex2"));
     double issue = (w.flops / 2 + w.functions) / (l->issue_per_clk.value * WARP);
-    fma += clocks_at(w.flops, rate_of(dev, "ffma"));
+    fma += clocks_at(w.flops, mp_unit_rate(dev, "ffma"));
     out->compute_us = greater(greater(matrix, fma), greater(mufu, issue)) * sm_us;
     out->dram_us = (w.reads + w.writes) / bus * MP_US;
     out->launch_us = n > 0 ? dev->overheads.kernel_floor.value * 1e-3 : 0;

@@ -86,6 +86,12 @@ static void set_arithmetic(Model *m) {
     m->arithmetic = t == TE_F64 ? m->unit : m->issue / m->slots;
 }
 
+double mp_unit_rate(const Device *dev, const char *name) {
+    for (int i = 0; i < dev->n_unit; i++)
+        if (strcmp(dev->unit[i].name, name) == 0) return dev->unit[i].rate.value;
+    return 0;
+}
+
 Model mp_model(const Problem *p, const Device *dev) {
     const DeviceLimits *l = &dev->limits;
     const MemoryLevel *dram = &dev->memory[LEVEL_DRAM], *l2 = &dev->memory[LEVEL_L2];
@@ -94,6 +100,7 @@ Model mp_model(const Problem *p, const Device *dev) {
                .schedulers = l->subpartitions.value};
     m.issue = l->issue_per_clk.value * factor(dev, "issue");
     set_arithmetic(&m);
+    m.functions = mp_unit_rate(dev, "mufu.ex2");
     m.dram_read = dram->read.value * factor(dev, "dram.read");
     m.dram_write = dram->write.value * factor(dev, "dram.write");
     m.l2_rate = l2->read.value * factor(dev, "l2.read");

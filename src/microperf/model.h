@@ -38,6 +38,7 @@ typedef struct {
     /* In the type of the sums: warps' multiply-adds, and operations of all kinds, per clock and SM;
      * instructions of an operation.  */
     double unit, arithmetic, slots;
+    double functions;         /* f32, per clock and SM; 0: not known */
     double dram_read, dram_write;         /* B/s */
     double l2_write;          /* B/s */
     double l2_rate, l2_port;  /* B/s of the device; B/clk of one SM */
@@ -57,6 +58,8 @@ typedef struct {
 } Model;
 
 Model mp_model(const Problem *p, const Device *dev);
+/* What a unit does in a clock on an SM; 0: there is none of the name.  */
+double mp_unit_rate(const Device *dev, const char *name);
 
 /* Exact counts of one block and k-step and of the whole kernel: of an operand, all.  */
 typedef struct {

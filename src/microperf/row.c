@@ -247,7 +247,7 @@ static double strip_lanes(const Row *x) {
 }
 static double strip_rounds(const Row *x) {
     const Problem *p = x->m->p;
-    int parts = rprog_row_parts(p, x->r);
+    int parts = rprog_row_strips(p) ? rprog_row_parts(p, x->r) : 1;
     return parts > 1 ? (double)parts / rprog_row_takers(p, x->r) : 0;
 }
 
@@ -276,15 +276,12 @@ static double combine(const Row *x, int pass) {
 
 /* Shuffles and adds of one warp for a pass.  */
 static double combine_ops(const Row *x, int pass) {
-    double n = x->f->reduces[pass], ops = 0;
-    if (rprog_row_strips(x->m->p)) {
-        double rounds = strip_rounds(x);
-        for (double d = 1; d < strip_lanes(x); d *= 2) ops += 3 * n;
-        for (double d = 1; d < rprog_row_takers(x->m->p, x->r); d *= 2) ops += 3 * n;
-        return ops + (rounds > 0 ? 10 * n : 0) + 2 * n * rounds;
-    }
-    for (double d = 1; d < x->threads; d *= 2) ops += 3 * n;
-    return ops + (x->threads > WARP ? 10 * n : 0);
+    const Problem *p = x->m->p;
+    double n = x->f->reduces[pass], ops = 0, lanes = x->threads;
+    bool warps = rprog_row_parts(p, x->r) > 1;
+    if (rprog_row_strips(p)) lanes = strip_lanes(x) * (warps ? rprog_row_takers(p, x->r) : 1);
+    for (double d = 1; d < lanes; d *= 2) ops += 3 * n;
+    return ops + (warps ? 10 * n : 0) + 2 * n * strip_rounds(x);
 }
 
 /* Clocks of a block on its own, from its start to its end, and the share in which it has loads

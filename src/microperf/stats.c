@@ -37,6 +37,7 @@ static Ending rows_ending(const Model *m, const RProg *r, int pass) {
         if (pass >= 0 && i != pass) continue;
         double n = f->reduces[i], turns = 1 + (pass >= 0 && p->stats_online != p->stats);
         e.ops += f->fold_ops[i] + f->emit_ops[i];
+        e.functions += f->functions[i];
         walks |= n > 0;
         if (f->kept >= 0)
             evaluated += (double)((f->folds[f->kept] >> i & 1) + (f->emits[f->kept] >> i & 1));

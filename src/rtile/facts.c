@@ -1,6 +1,7 @@
 #include "rtile/facts.h"
 #include "te/tree/tree.h"
 
+#include <math.h>
 #include <string.h>
 
 Span span_of_read(const Te *te, const TeStmt *s, const Access *a) {
@@ -141,9 +142,11 @@ double access_room(const Te *te, const TeStmt *s, const Access *a) {
     return unique > 0 && elements > unique ? elements / unique : 1;
 }
 
-/* Is it an integer's division by a power of two?  */
-static bool is_shift(const TeExpr *e) {
+/* Is it a division by a power of two: of an integer a shift, of a real a product?  */
+static bool is_one_instruction(const TeExpr *e) {
     const TeExpr *by = e->args[1];
+    int exponent;             /* of a fraction from a half on */
+    if (by->kind == TE_REAL) return e->kind == TE_DIV && fabs(frexp(by->v.r, &exponent)) == 0.5;
     return by->kind == TE_INT && te_dtype_class(e->type) == TE_CLASS_INT && by->v.i > 0 &&
            (by->v.i & (by->v.i - 1)) == 0;
 }
@@ -204,7 +207,7 @@ static double count_ops(const Counted *c, const TeExpr *e, const TeExpr *in) {
         for (int i = 0; i < 2; i++) arm[i] = count_ops(c, e->args[1 + i], e);
         return arm[0] > arm[1] ? arm[0] : arm[1];
     case TE_DIV: case TE_MOD:
-        n = is_shift(e) ? 1 : EXPR_CALL;
+        n = is_one_instruction(e) ? 1 : EXPR_CALL;
         break;
     case TE_CALL:
         n = e->v.fn == TE_FN_MAX || e->v.fn == TE_FN_MIN || e->v.fn == TE_FN_ABS ? 1
@@ -226,8 +229,23 @@ double expr_ops_without(const TeExpr *e, const TeExpr *in, const TeExpr *a, cons
     return count_ops(&(Counted){.stop = {a, b}, .run = 1}, e, in);
 }
 
-double expr_ops_of(const TeExpr *e, bool summed) {
-    return count_ops(&(Counted){.run = 1, .summed = summed}, e, NULL);
+double stmt_ops(const Te *te, const TeStmt *s) {
+    bool summed = s->fast || te_exps_are_summed(te);
+    return count_ops(&(Counted){.run = 1, .summed = summed}, s->rhs, NULL);
+}
+
+bool expr_is_function(const TeExpr *e) {
+    if (e->kind != TE_CALL || e->type != TE_F32) return false;
+    return e->v.fn == TE_FN_EXP || e->v.fn == TE_FN_EXP2 || e->v.fn == TE_FN_SQRT ||
+           e->v.fn == TE_FN_RSQRT;
+}
+
+double expr_functions(const TeExpr *e) {
+    bool divides = e->kind == TE_DIV && e->type == TE_F32 && !is_one_instruction(e);
+    double n = divides || expr_is_function(e);
+    if (is_constant(e)) return 0;
+    for (int i = 0; i < e->n_args; i++) n += expr_functions(e->args[i]);
+    return n;
 }
 
 double expr_ops_in_run(const TeExpr *e, int index, int run) {

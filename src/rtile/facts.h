@@ -121,8 +121,12 @@ enum { EXPR_CALL = 8 };
  * and b and what is below them.  */
 double expr_ops(const TeExpr *e);
 double expr_ops_without(const TeExpr *e, const TeExpr *in, const TeExpr *a, const TeExpr *b);
-/* The same in an op all of whose e^x are terms of sums (`summed`), which are cheaper, or not.  */
-double expr_ops_of(const TeExpr *e, bool summed);
+/* The same of a statement: e^x are cheaper where they are approximate, or all terms of sums.  */
+double stmt_ops(const Te *te, const TeStmt *s);
+/* What one of the units for functions makes of f32: is it such a function; functions and divisions
+ * of an expression.  */
+bool expr_is_function(const TeExpr *e);
+double expr_functions(const TeExpr *e);
 /* The same for each element of runs along an index that begin at multiples of `run`: of a selection
  * by the index modulo a divisor of that, the larger arm.  */
 double expr_ops_in_run(const TeExpr *e, int index, int run);

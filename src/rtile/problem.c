@@ -157,7 +157,8 @@ static void describe_epilogue(const bool *stored, Problem *p) {
         const TeStmt *s = &p->te->stmt[p->group->fused[i]];
         bool reduces = s->rhs->kind == TE_REDUCE && !p->group->stats;
         *(reduces ? &p->read_bytes : &p->epilogue_bytes) += unique_bytes(p, i);
-        *(reduces ? &p->body_ops : &p->epilogue_ops) += expr_ops(s->rhs) + 1;
+        *(reduces ? &p->body_ops : &p->epilogue_ops) += stmt_ops(p->te, s) + 1;
+        if (!reduces) p->epilogue_functions += expr_functions(s->rhs);
         if (reduces) p->n_reads += new_reads(p, i);
     }
     if (p->column.n_sum > 1)

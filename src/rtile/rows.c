@@ -197,11 +197,10 @@ static void find_sources(const Te *te, RowFacts *f, int align) {
 /* Work per element and pass.  */
 static void count_work(const Te *te, RowFacts *f, const bool *stored) {
     const RowGroup *g = f->group;
-    bool summed = te_exps_are_summed(te);
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &te->stmt[g->stmt[i]];
         int bytes = te_dtype_bytes(te->tensor[s->tensor].dtype);
-        double ops = expr_ops_of(s->rhs, summed || s->fast);
+        double ops = stmt_ops(te, s);
         for (int p = 0; p < g->n_pass; p++) {
             if (f->eval[i] >> p & 1) f->ops[p] += ops + (g->role[i] == ROW_MAP && stored[i]);
         }

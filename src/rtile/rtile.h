@@ -112,7 +112,8 @@ typedef struct {
     const RowGroup *group;
     uint64_t folds[ROW_MAX_STMTS], emits[ROW_MAX_STMTS];  /* who evaluates statement i */
     bool stored[ROW_MAX_STMTS];
-    double fold_ops[ROW_MAX_STMTS], emit_ops[ROW_MAX_STMTS];      /* of pass p for an element */
+    double fold_ops[ROW_MAX_STMTS], emit_ops[ROW_MAX_STMTS];      /* of pass p for an element, */
+    double functions[ROW_MAX_STMTS];      /* and functions and divisions */
     int reduces[ROW_MAX_STMTS];           /* reductions of pass p */
     int64_t emit_bytes[ROW_MAX_STMTS];    /* stored by pass p in all, of maps and of the root */
     bool any_stored;          /* some map, or the root */
@@ -199,7 +200,8 @@ typedef struct Problem {
     int stored_alone, n_stored;           /* how many are */
     double gap_reads, gap_writes;
     MapReads map;
-    double epilogue_ops;      /* arithmetic per output element behind the reduction */
+    /* arithmetic per output element behind the reduction; functions and divisions of it */
+    double epilogue_ops, epilogue_functions;
     double body_ops;          /* operations of the body beyond one multiply-add (0 for A * B) */
     double flops;             /* 2 per multiply-add; of all products */
 } Problem;

@@ -53,7 +53,7 @@ static void find_kept(const Te *te, StatFacts *f, const TeStmt *root, bool root_
         f->under = under;
         for (int j = 0; j <= i; j++) {
             if (j == i || (under >> j & 1))
-                f->kept_ops += expr_ops(te->stmt[g->stmt[j]].rhs);
+                f->kept_ops += stmt_ops(te, &te->stmt[g->stmt[j]]);
         }
     }
 }
@@ -71,10 +71,11 @@ StatFacts *stats_facts(Arena *a, const Te *te, const KernelGroup *kernel, const 
     if (root_stored) f->emit_bytes[0] = points * te_dtype_bytes(te->tensor[root->tensor].dtype);
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &te->stmt[g->stmt[i]];
-        double ops = expr_ops(s->rhs);
+        double ops = stmt_ops(te, s), functions = expr_functions(s->rhs);
         for (int p = 0; p < g->n_pass; p++) {
             if (f->folds[i] >> p & 1) f->fold_ops[p] += ops;
             if (f->emits[i] >> p & 1) f->emit_ops[p] += ops;
+            if ((f->folds[i] | f->emits[i]) >> p & 1) f->functions[p] += functions;
         }
         if (g->role[i] == ROW_REDUCE) f->reduces[g->pass[i]]++;
         if (g->role[i] != ROW_MAP || !stored[i]) continue;

@@ -199,12 +199,6 @@ typedef struct {
     double flops, functions;
 } Arithmetic;
 
-static bool is_function(const TeExpr *e) {
-    if (e->kind != TE_CALL || e->type != TE_F32) return false;
-    return e->v.fn == TE_FN_EXP || e->v.fn == TE_FN_EXP2 || e->v.fn == TE_FN_SQRT ||
-           e->v.fn == TE_FN_RSQRT;
-}
-
 static double points_of(const TeStmt *s, uint32_t indices) {
     double n = 1;
     for (int i = 0; i < s->n_index; i++)
@@ -228,7 +222,7 @@ static void count(Arithmetic *x, const TeExpr *e, bool product, double share) {
         count(x, e->args[2], product, share * share_of(x->te, x->s, e->args[0], false));
         return;
     }
-    if (sum || is_function(e)) {
+    if (sum || expr_is_function(e)) {
         for (int i = 0; i < x->n; i++)
             if (access_same(x->seen[i], e)) return;
         if (x->n == MOST_NODES) return;

@@ -321,12 +321,33 @@ static void test_choice(void **state) {
     arena_destroy(a);
 }
 
+/* A division by a power of two is one product, e^x of a sum's terms two instructions.  */
+static void test_work(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    const Device *dev = fixture_device(a, "a100");
+    double ops[2];
+    for (int i = 0; i < 2; i++) {
+        KernelCase c;
+        const char *text = arena_printf(
+            a, "op f(A: f16[40,16], B: f16[1024,16]) -> S: f32[40] { C[m,n] += A[m,k] * B[n,k];"
+            " x[m] = max[n](C[m,n] %s); S[m] = sum[n](exp(C[m,n] %s - x[m])); }",
+            i ? "/ 8" : "* 0.25", i ? "/ 8" : "* 0.25");
+        assert_null(kernel_open_decided(&c, a, dev, text, NULL, JOINED));
+        const StatFacts *f = c.plan.problem[0].stats;
+        ops[i] = f->fold_ops[1];
+        assert_true(f->functions[0] == 0 && f->functions[1] == 1);
+    }
+    assert_true(ops[0] == ops[1] && ops[0] == 5);     /* product, difference, two, sum */
+    arena_destroy(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),   cmocka_unit_test(test_rules),
         cmocka_unit_test(test_choice), cmocka_unit_test(test_strips),
         cmocka_unit_test(test_counters), cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_workspace), cmocka_unit_test(test_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
