@@ -229,59 +229,51 @@ void fragment_of_lanes(const Fragment *f, int slot, int at[WARP][FRAG_DIMS]) {
 
 /* ---- from product to product ---- */
 
-/* Columns that a lane holds of a row in so many of a fragment's tiles side by side, ascending.  */
-static int columns_of(const Fragment *f, int lane, int row, int k, int out[FRAG_MOST_K]) {
+enum { MOST_HELD = 4 * FRAG_MOST_K };
+
+/* What a lane holds in k columns of a fragment's tiles side by side: numbers row by row of those
+ * columns, ascending.  Returns how many.  */
+static int held(const Fragment *f, int lane, int k, int out[MOST_HELD]) {
     int slots = fragment_slots(f, FRAG_DIMS), n = 0, at[FRAG_DIMS];
     int width = fragment_slots(f, FRAG_COL) * fragment_lanes(f, FRAG_COL);
-    for (int i = 0; i < slots * (k / width); i++) {
-        fragment_at(f, lane, i % slots, at);
-        int column = at[FRAG_COL] + i / slots * width, x = n;
-        if (at[FRAG_ROW] != row) continue;
-        for (; x > 0 && out[x - 1] > column; x--) out[x] = out[x - 1];
-        out[x] = column;
-        n++;
+    for (int slot = 0; slot < slots; slot++) {
+        fragment_at(f, lane, slot, at);
+        for (int column = at[FRAG_COL]; column < k; column += width) {
+            int number = at[FRAG_ROW] * k + column, x = n++;
+            for (; x > 0 && out[x - 1] > number; x--) out[x] = out[x - 1];
+            out[x] = number;
+        }
     }
     return n;
 }
 
-/* Pairs k of the operand with columns of the results that a lane has of a row.  */
-static bool pair(const Fragment *const f[2], int lane, int row, int k, int order[FRAG_MOST_K]) {
-    int has[FRAG_MOST_K], wants[FRAG_MOST_K];
-    int n = columns_of(f[0], lane, row, k, has);
-    if (columns_of(f[1], lane, row, k, wants) != n) return false;
+/* Pairs k of the operand with columns of the results, row by row of what a lane has.  */
+static bool pair(const Fragment *results, const Fragment *operand, int lane, int k,
+                 int order[FRAG_MOST_K]) {
+    int has[MOST_HELD], wants[MOST_HELD], n = held(results, lane, k, has);
+    if (held(operand, lane, k, wants) != n) return false;
     for (int i = 0; i < n; i++) {
-        if (order[wants[i]] >= 0 && order[wants[i]] != has[i]) return false;
-        order[wants[i]] = has[i];
+        int *at = &order[wants[i] % k], column = has[i] % k;
+        if (has[i] / k != wants[i] / k || (*at >= 0 && *at != column)) return false;
+        *at = column;
     }
     return true;
 }
 
-/* Bit r: a lane has elements of row r.  */
-static uint64_t rows_of(const Fragment *f, int lane) {
-    uint64_t rows = 0;
-    int at[FRAG_DIMS];
-    for (int i = 0; i < fragment_slots(f, FRAG_DIMS); i++) {
-        fragment_at(f, lane, i, at);
-        rows |= (uint64_t)1 << at[FRAG_ROW];
-    }
-    return rows;
-}
-
 int fragment_passes(const Fragment *results, const Fragment *operand, int order[FRAG_MOST_K]) {
     const Fragment *const f[2] = {results, operand};
-    int k[2], rows = fragment_slots(operand, FRAG_ROW) * fragment_lanes(operand, FRAG_ROW);
-    for (int i = 0; i < 2; i++)
+    int k[2], rows[2];
+    for (int i = 0; i < 2; i++) {
         k[i] = fragment_slots(f[i], FRAG_COL) * fragment_lanes(f[i], FRAG_COL);
-    int both = k[0] > k[1] ? k[0] : k[1];
-    if (both % k[0] || both % k[1] || both > FRAG_MOST_K ||
-        rows != fragment_slots(results, FRAG_ROW) * fragment_lanes(results, FRAG_ROW))
-        return 0;
-    for (int i = 0; i < both; i++) order[i] = -1;
-    for (int lane = 0; lane < WARP; lane++) {
-        uint64_t has = rows_of(results, lane) | rows_of(operand, lane);
-        for (int row = 0; row < rows; row++)
-            if (has >> row & 1 && !pair(f, lane, row, both, order)) return 0;
+        rows[i] = fragment_slots(f[i], FRAG_ROW) * fragment_lanes(f[i], FRAG_ROW);
     }
+    int both = k[0] > k[1] ? k[0] : k[1];
+    if (both % k[0] || both % k[1] || both > FRAG_MOST_K || rows[0] != rows[1]) return 0;
+    for (int i = 0; i < 2; i++)
+        if (fragment_slots(f[i], FRAG_DIMS) * (both / k[i]) > MOST_HELD) return 0;
+    for (int i = 0; i < both; i++) order[i] = -1;
+    for (int lane = 0; lane < WARP; lane++)
+        if (!pair(results, operand, lane, both, order)) return 0;
     return both;
 }
 
