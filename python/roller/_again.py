@@ -12,23 +12,30 @@ from ._errors import Error
 from ._library import Handle, lib, struct
 
 COUNTED = 4096                  # different sizes whose calls are counted; then it begins anew
+LEFT_OUT = 63                   # calls in a row that are not looked at, at most
 
 
 class Again:
     """A kernel's: at the calls-th call with the same sizes a kernel for these is asked for, of which
-    there are at most `most`, beside those that the caller asked for."""
+    there are at most `most`, beside those that the caller asked for.  While calls have sizes that
+    were asked for, ever fewer are looked at, so that counting costs nothing in the end."""
 
     def __init__(self, kernel):
         self.calls, self.most, self.asked = 0, 0, set()
         self._kernel, self._n = weakref.ref(kernel), lib.roller_op_sizes(kernel._op_at)
         self._lock, self._met, self._begun = threading.Lock(), {}, 0
+        self._left, self._known = 0, 0      # calls to leave out; how many it was last
 
     def met(self, arrays, bound):
         """arrays: as roller_sizes_of takes them; bound: they are to be launched many times."""
+        if self._left and not bound:
+            self._left -= 1
+            return
         values = (c_int64 * self._n)()
         if self._begun >= self.most or lib.roller_sizes_of(*arrays, values) or 0 in values:
             return
         sizes = tuple(values)
+        self._left = self._known = min(2 * self._known + 1, LEFT_OUT) if sizes in self.asked else 0
         with self._lock:
             if len(self._met) >= COUNTED:
                 self._met.clear()

@@ -463,10 +463,11 @@ class Kernel:
         return Kernel(self._contexts, made)
 
     def specialize_after(self, calls, most=8):
-        """Has sizes that come again specialized: at the calls-th call on a device with the same ones
-        a kernel for them is compiled in a thread of its own, for at most `most` sizes, and calls
-        take it when it is there.  What is bound counts as called so often.  0: no more.  When it
-        is there is chance, and with it the last bits of results; `taken` says what is.
+        """Has sizes that come again specialized: once `calls` calls on a device had the same ones a
+        kernel for them is compiled in a thread of its own, for at most `most` sizes, and calls
+        take it when it is there.  What is bound counts as called so often; where most calls have
+        a kernel of their own, not all are counted.  0: no more.  When a kernel is there is
+        chance, and with it the last bits of results; `taken` says which are.
         """
         self._again.calls, self._again.most = calls if self._runtime else 0, most
 
