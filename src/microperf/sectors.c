@@ -236,6 +236,21 @@ static double rows_of(const Problem *p) {
     return (double)p->extent[AX_B] * (double)p->extent[AX_M];
 }
 
+/* Lanes of a store that fill a sector together, where rows lie side by side: each has vec_m
+ * neighbouring ones, of a matrix unit's results one.  */
+static double rows_beside(const Model *m, const RProg *r, int64_t bytes) {
+    double lanes = (double)(r->warp.extent[AX_M] / r->thread.extent[AX_M]), apart = r->vec_m;
+    if (!m->p->out_across || r->via != VIA_DIRECT) return 1;
+    if (rprog_matrix(m->dev, r)) {
+        int at[WARP][FRAG_DIMS];
+        Fragment f = rprog_results(m->dev, r);
+        fragment_of_lanes(&f, 0, at);
+        lanes = apart = 1;
+        for (int i = 1; i < WARP; i++) lanes += at[i][FRAG_COL] == at[0][FRAG_COL];
+    }
+    return greater(1, lesser(lanes, SECTOR / (apart * (double)bytes)));
+}
+
 /* Each row of a warp is stored by its lanes along N, vec_n columns each, store_vec at a time, or
  * from shared memory as a whole.  */
 double mp_output_sectors(const Model *m, const RProg *r, double per, int64_t run, int64_t apart) {
@@ -251,7 +266,7 @@ double mp_output_sectors(const Model *m, const RProg *r, double per, int64_t run
     if (r->via == VIA_BOXES)              /* of whole sectors, each once */
         return rows_of(p) * (double)p->extent[AX_N] * (double)bytes / SECTOR;
     if (run <= 1 && p->extent[AX_N] > 1) {
-        row = (double)(lanes * columns);
+        row = (double)(lanes * columns) / rows_beside(m, r, bytes);
     } else {
         int64_t grain = mp_grain(run * apart * bytes);
         int64_t tile = mp_grain(lanes * step);

@@ -25,7 +25,7 @@ static Ending rows_ending(const Model *m, const RProg *r, int pass) {
     const Problem *p = m->p;
     const StatFacts *f = rprog_stats_facts(p, r);
     double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M];
-    double elements = 0, parts = 0, lanes = 1;            /* bytes that are stored */
+    double elements = 0, all = 0, parts = 0, lanes = 1;   /* bytes stored; all: of all passes */
     double warps = rprog_computing(m->dev, r) / WARP;
     double barrier = mp_barrier(m, r);
     Ending e = {.reads = (double)p->epilogue_bytes, .rows = true};
@@ -34,6 +34,7 @@ static Ending rows_ending(const Model *m, const RProg *r, int pass) {
     bool walks = false;
     for (double l = 1; l < lanes; l *= 2) steps++;
     for (int i = 0; i < f->group->n_pass; i++) {
+        all += (double)f->emit_bytes[i];
         if (pass >= 0 && i != pass) continue;
         double n = f->reduces[i], turns = 1 + (pass >= 0 && p->stats_online != p->stats);
         e.ops += f->fold_ops[i] + f->emit_ops[i];
@@ -50,7 +51,7 @@ static Ending rows_ending(const Model *m, const RProg *r, int pass) {
     if (walks && evaluated > 1) e.ops -= f->kept_ops * (evaluated - 1);
     e.writes = pass < 0 ? m->out_bytes : elements + parts;
     e.sectors = (e.writes - elements) / SECTOR;
-    if (elements > 0) e.sectors += elements * mp_store_sectors(m, r, NULL) / m->out_bytes;
+    if (elements > 0) e.sectors += elements / all * mp_store_sectors(m, r, NULL);
     return e;
 }
 

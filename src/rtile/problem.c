@@ -63,6 +63,7 @@ static void describe_outputs(const FusedAxis *along, int align, const bool *stor
     const TeStmt *root = &te->stmt[g->root];
     int64_t outputs = points_of(root);
     p->out_vec = p->flat_vec = 0;
+    p->out_across = p->contraction;
     p->stored_alone = NOT_ALONE;
     for (int which = -1; which < g->n_fused; which++) {
         int stmt = which < 0 ? g->root : g->fused[which];
@@ -84,6 +85,7 @@ static void describe_outputs(const FusedAxis *along, int align, const bool *stor
         if (p->out_run == 0 || run < p->out_run) p->out_run = run;
         if (step > p->out_step) p->out_step = step;
         p->out_bytes += outputs * s.bytes;
+        p->out_across = p->out_across && span_stride(&s, &p->con.axis[AX_M]) == 1;
     }
     if (p->out_vec == 0) p->out_vec = 1;
     if (p->flat_vec < p->out_vec || root->rhs->kind == TE_REDUCE) p->flat_vec = p->out_vec;

@@ -189,6 +189,7 @@ typedef struct Problem {
     int flat_vec;             /* of a map: where the end of the domain may be less than one */
     /* elements along N that lie at equal steps in the outputs, 1: none; and the step */
     int64_t out_run, out_step;
+    bool out_across;          /* neighbouring rows of a contraction lie side by side in all */
     int64_t out_bytes;        /* written by all outputs of the group, bytes */
     int64_t read_bytes;       /* read by the root statement and other reductions, bytes, unique */
     int n_reads;              /* reads in the root's right side, and new ones of other reductions */

@@ -159,8 +159,8 @@ typedef struct {
     X(REPEATED, "repeated")   /* is computed again by those that would read it from memory */      \
     X(TWO_STEP, "two-step")   /* reduced over contiguous indices first, then strided ones */       \
     X(TILED,    "tiled")      /* a product, or sums of very short rows, not by rows */             \
-    X(JOINED,   "joined")     /* rows of a product, or beside others, reduced in their kernel; a   \
-                               * product of such rows, or of a product, made in theirs */          \
+    X(JOINED,   "joined")     /* rows or columns of a product, or beside others, reduced in their  \
+                               * kernel; a product of such rows, or of a product, in theirs */     \
     X(PHASED,   "phased")     /* a sum of which each s-th term counts, phase by phase */           \
     X(PACKED,   "packed")     /* a product of copies of what only narrow accesses can read */      \
     X(UNROLLED, "unrolled")   /* a sum of a few terms, written out */                              \

@@ -43,6 +43,14 @@ static const struct {
      " C[m,n] += A[m,k] * B[n,k]; S[m] = sum[n](C[m,n]); Q[m] = sum[n](C[m,n] * C[m,n]); }", true},
     {"sums alone", "op f(A: f32[37,20], B: f32[20,45]) -> (S: f32[37], H: f32[37]) {"
      " C[m,n] += A[m,k] * B[k,n]; S[m] = sum[n](C[m,n]); H[m] = max[n](C[m,n]); }", true},
+    {"column sums",
+     "op f(A: f16[50,40], B: f16[40,72]) -> (C: f16[50,72], S: f32[72], Q: f32[72]) {"
+     " t[m,n] += A[m,k] * B[k,n]; C[m,n] = t[m,n]; S[n] = sum[m](t[m,n]);"
+     " Q[n] = sum[m](t[m,n] * t[m,n]); }", true},
+    {"exponentials of columns",
+     "op f(A: f16[2,45,24], B: f16[2,24,40]) -> (X: f32[2,40], Z: f32[2,40]) {"
+     " t[b,m,n] += A[b,m,k] * B[b,k,n]; X[b,n] = max[m](t[b,m,n]);"
+     " Z[b,n] = sum[m](exp(t[b,m,n] - X[b,n])); }", false},
     {"rmsnorm", "op f(A: f16[30,32], B: f16[32,88], g: f16[88], e: f32) -> Y: f16[30,88] {"
      " C[m,n] += A[m,k] * B[k,n]; s[m] = sum[n](C[m,n] * C[m,n]) / 88;"
      " Y[m,n] = C[m,n] * rsqrt(s[m] + e) * g[n]; }", false},

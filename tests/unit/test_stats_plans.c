@@ -43,7 +43,7 @@ static const struct {
     {"positions", "op f(A: f16[40,16], B: f16[24,16]) -> S: i32[40] {"
      " C[m,n] += A[m,k] * B[n,k]; S[m] = argmax[n](C[m,n]); }", 2, false},
     {"columns", "op f(A: f16[40,16], B: f16[24,16]) -> (C: f32[40,24], S: f32[24]) {"
-     " C[m,n] += A[m,k] * B[n,k]; S[n] = max[m](C[m,n]); }", 2, false},
+     " C[m,n] += A[m,k] * B[n,k]; S[n] = max[m](C[m,n]); }", 1, true},
     {"a part of the columns", "op f(A: f16[40,16], B: f16[24,16]) -> S: f32[40] {"
      " C[m,n] += A[m,k] * B[n,k]; S[m] = max[n](C[m,n]) where n in 0:12; }", 2, false},
     {"rows and columns", "op f(A: f16[40,16], B: f16[24,16]) -> S: f32 {"
@@ -113,6 +113,8 @@ static void test_counters(void **state) {
         " Y[m,n] = C[m,n] * rsqrt(s[m]) * g[n]; }",
         "op f(A: f16[64,32], B: f16[64,32]) -> S: f32[64] {"      /* whose columns nobody stores */
         " C[m,n] += A[m,k] * B[n,k]; S[m] = sum[n](max(C[m,n], 0)); }",
+        "op f(A: f16[64,32], B: f16[64,32]) -> (Y: f16[64,64], S: f32[64]) {"     /* down columns */
+        " C[m,n] += A[m,k] * B[n,k]; Y[m,n] = C[m,n]; S[n] = sum[m](C[m,n]); }",
     };
     int compared = 0;
     Arena *a = arena_create(NULL);

@@ -2,13 +2,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The write that decides: of the last statement of the group whose tensor is in memory, in terms of
- * the root's indices.  */
+/* Does statement i reduce what `root` makes, over some of its indices?  */
+static bool reduces(const Te *te, int i, int root) {
+    return te->stmt[i].rhs->kind == TE_REDUCE && te->stmt[i].n_left < te->stmt[root].n_left;
+}
+
+/* The write that decides: of the last statement of the group that reduces its results, else of the
+ * last whose tensor is in memory, in terms of the root's indices.  */
 static Affine deciding_write(const Te *te, const Groups *g, int stmt) {
     Affine out = {0};
+    bool reduced = false;
     for (int i = 0; i < te->n_stmt; i++) {
-        if (g->home[i] != g->home[stmt] || !groups_materialized(te, g, te->stmt[i].tensor))
+        bool own = g->home[i] == g->home[stmt], last = own && reduces(te, i, stmt);
+        if (!last && (!own || reduced || !groups_materialized(te, g, te->stmt[i].tensor)))
             continue;
+        reduced |= last;
         Access w;
         access_write(te, &te->stmt[i], &w);
         out = (Affine){0};

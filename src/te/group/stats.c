@@ -1,5 +1,6 @@
 /* Rows of a contraction's results: a row group that runs over them can join its kernel, which then
- * reduces and maps what it holds instead of storing it.  */
+ * reduces and maps what it holds instead of storing it.  So can reductions over columns: which side
+ * of a product its rows are, nothing else decides.  */
 #include "te/group/groups.h"
 #include "te/tree/tree.h"
 #include <string.h>
@@ -167,8 +168,8 @@ const RowGroup **stats_join(Arena *a, const Te *te, Groups *g, const RowGroup **
     const RowGroup **stats = ARENA_ARRAY(a, const RowGroup *, g->n);
     Groups *joined = ARENA_NEW(a, Groups);
     for (int k = 1; k < g->n; k++) {
-        Join j = {.te = te, .g = g, .row = row[k], .k = k};
-        if (!row[k] || stats_find(&j, row, stats, joined) < 0 ||
+        Join j = {.te = te, .g = g, .row = row[k] ? row[k] : columns_group(a, te, g, k), .k = k};
+        if (!j.row || j.row->n < statements(te, g, k) || stats_find(&j, row, stats, joined) < 0 ||
             !te_takes(te, frame_of(&j), TE_JOINED))
             continue;
         stats[j.to] = stats_joined(a, &j);
