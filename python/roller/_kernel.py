@@ -450,6 +450,9 @@ class Kernel:
         are not named stay open.  The order in which terms are added may be another.
         """
         op, s = self._op_at, struct(_abi.RollerSize)
+        for name, value in sizes.items():
+            if value < 0:
+                raise ArgumentError(f"{name} = {value} is no size", status="SIZE")
         values = (c_int64 * lib.roller_op_sizes(op))()
         for i in range(len(values)):
             lib.roller_op_size(op, i, byref(s))

@@ -161,6 +161,8 @@ class Device(unittest.TestCase):
             self.run_rows(made, 8)
         with self.assertRaisesRegex(roller.ArgumentError, "not for M = 41"):
             k.specialize(M=41)
+        with self.assertRaisesRegex(roller.ArgumentError, "M = -1 is no size"):
+            k.specialize(M=-1)
         with self.assertRaisesRegex(roller.ArgumentError, "no run-time size 'N'"):
             k.specialize(N=1)
 
