@@ -35,15 +35,23 @@ static bool begin_alike(const Te *te, const TeStmt *frame, const Access *x, cons
 }
 
 /* In row-major order; 0 also if the columns do not move it.  */
-int64_t rtile_row_step(const Te *te, const TeStmt *frame, const Access *x) {
+int64_t rtile_row_stride(const Te *te, const TeStmt *frame, const Access *x, int *varies) {
     int64_t step = 1;
+    *varies = -1;
     for (int i = frame->n_index - 1, inner = -1; i >= frame->n_left; i--) {
         if (te_index_extent(&frame->index[i]) <= 1) continue;
-        if (inner < 0) step = x->varies >> i & 1 ? 0 : x->offset.coef[i];
+        if (inner < 0) step = x->offset.coef[i];
+        if (inner < 0 && (x->varies >> i & 1)) *varies = i;
         if (!step || (inner >= 0 && !access_as_one(te, frame, x, i, inner))) return 0;
         inner = i;
     }
     return step;
+}
+
+int64_t rtile_row_step(const Te *te, const TeStmt *frame, const Access *x) {
+    int varies;
+    int64_t step = rtile_row_stride(te, frame, x, &varies);
+    return varies < 0 ? step : 0;
 }
 
 int rtile_peel_vector(const Te *te, const TeStmt *frame, const Access *peel, const Access *x,

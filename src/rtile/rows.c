@@ -87,7 +87,8 @@ static bool is_regular(const Te *te, const RowGroup *g, int i, const TeExpr *rea
     if (made >= 0 && g->role[made] != ROW_MAP) return false;
     if (g->role[i] == ROW_SCALAR) return false;
     read_in_frame(te, g, i, read, x);
-    return x->affine && !access_guarded(te, x) && rtile_row_step(te, frame, x) != 0 &&
+    int varies;
+    return x->affine && !access_guarded(te, x) && rtile_row_stride(te, frame, x, &varies) != 0 &&
            (made >= 0 || moves(frame, &x->offset, frame->n_left, frame->n_index));
 }
 
@@ -118,9 +119,9 @@ static int add_source(const Te *te, RowFacts *f, const TeStmt *s, const Access *
     *new = (RowSource){.tensor = x->tensor, .made = made, .access = *x,
                        .bytes = te_dtype_bytes(te->tensor[x->tensor].dtype),
                        .by_row = is_by_row(te, f, x),
-                       .step = rtile_row_step(te, frame, x),
                        .beside = beside(frame, x),
                        .side = rows_beside(frame, x)};
+    new->step = rtile_row_stride(te, frame, x, &new->varies);
     new->vec = rtile_row_vector(te, frame, x, align);
     Access own;
     if (x->read) {

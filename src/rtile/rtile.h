@@ -63,7 +63,8 @@ typedef struct {
     int bytes;                /* of an element */
     int vec;                  /* widest access to neighbouring columns; 1: not adjacent */
     int peel_vec;             /* the same in vectors that begin with RowFacts.peel */
-    int64_t step;             /* elements from column to column, */
+    int64_t step;             /* elements from column to column, at the largest sizes; */
+    int varies;               /* the index whose run-time stride that is, -1: it is constant; */
     int64_t beside;           /* from row to row of the innermost index of rows, */
     int64_t side;             /* rows in a run of neighbours, or a divisor of their number */
     uint64_t passes;          /* bit p: pass p reads it */
@@ -371,6 +372,8 @@ int rtile_gathered_width(const Te *te, const TeStmt *s, const Access *x, int ind
  * constant, and the widest access at multiples of it along the columns that is aligned in
  * every row.  */
 int64_t rtile_row_step(const Te *te, const TeStmt *frame, const Access *x);
+/* The same at the largest sizes; *varies: the index whose run-time stride it is, -1: none.  */
+int64_t rtile_row_stride(const Te *te, const TeStmt *frame, const Access *x, int *varies);
 int rtile_row_vector(const Te *te, const TeStmt *frame, const Access *x, int align);
 /* The widest access to neighbours at columns that are multiples of it in `peel`.  */
 int rtile_peel_vector(const Te *te, const TeStmt *frame, const Access *peel, const Access *x,

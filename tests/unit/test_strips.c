@@ -83,6 +83,7 @@ static void test_values(void **state) {
         kernel_good(&c, text, kernel_open_decided(&c, b.arena, b.dev, text, NULL, STRIPS));
         assert_int_equal(c.plan.n, 1);
         assert_true(c.plan.problem[0].row && c.plan.problem[0].row->group->strips);
+        assert_true(c.plan.problem[0].row->source[0].kept);
         if (!pick(&c, i / KEEPS % FORMS, keeps[i % KEEPS])) continue;
         kernel_good(&c, text, rprog_check(&c.plan.problem[0], c.dev, &c.plan.prog[0]));
         kernel_good(&c, text, kernel_examine(&c));
@@ -134,7 +135,9 @@ static void test_found(void **state) {
         {"op f(X: f32[9,64]) -> Y: f32[9,32] { s[c] += X[a,2*c];"
          " Y[a,c] = X[a,2*c] / s[c] where c in 32; }", false},
         {"op f(X: f32[9,4,64]) -> Y: f32[9,4,64] { s[b] += X[a,b,c]; Y[a,b,c] = X[a,b,c] / s[b]; }",
-         false}};
+         false},
+        {"param C = 1..64; op f(X: f32[9,C]) -> Y: f32[9,C] { s[c] += X[a,c];"
+         " Y[a,c] = X[a,c] / s[c]; }", true}};
     (void)state;
     KernelBench b = kernel_bench("h200");
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

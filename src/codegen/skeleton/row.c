@@ -233,7 +233,7 @@ static void copy_row(Kernel *k, int n, int width, bool async) {
     Ir col = open_row(k);
     if (accesses > 1)
         col = ir_add(cg, col, ir_mul_n(cg, ir_count(cg, "f", accesses, IR_UNROLL_ALL), width));
-    Ir from = ir_add_parts(cg, k->row->source[n], ir_mul(cg, col, ir_int(cg, s->step)));
+    Ir from = ir_add_parts(cg, k->row->source[n], row_stepped(k, s, col));
     copy(k, ir_add_parts(cg, k->row->held[n], col), from, width, async);
     if (accesses > 1) ir_close(cg);
     ir_close(cg);

@@ -45,6 +45,8 @@ Ir row_vector(const Kernel *k, int n);
 Ir row_vector_lane(const Kernel *k, const RowSource *s, Ir vector);
 /* The word of the array of value n (RowFacts.value), or of that of the ends.  */
 const char *row_value(const Kernel *k, int n);
+/* What column `col` of the row is multiplied to in a source.  */
+Ir row_stepped(const Kernel *k, const RowSource *s, Ir col);
 void row_declare(Kernel *k, int n);       /* registers of source n, */
 void row_load(Kernel *k, int n);          /* loads into them for vector u, and element v of it */
 Ir row_element(const Kernel *k, int n);

@@ -1,5 +1,6 @@
 #include "codegen/block/product.h"
 #include "codegen/skeleton/row.h"
+#include "codegen/expr/sizes.h"
 
 /* What is read at neighbouring columns: which of it waits where, and its loads.  */
 
@@ -73,9 +74,10 @@ static Ir vector_at(const Kernel *k, int64_t each) {
     return ir_mul_n(cg, k->walk.u, each);
 }
 
-/* What column `col` of the row is multiplied to in a source.  */
-static Ir stepped(const Kernel *k, const RowSource *s, Ir col) {
+Ir row_stepped(const Kernel *k, const RowSource *s, Ir col) {
     const Cg *cg = k->cg;
+    if (s->varies >= 0)
+        return ir_mul(cg, ir_cast(cg, IR_I64, col), size_of_stride(cg, &s->access, s->varies));
     int64_t size = s->step < 0 ? -s->step : s->step;
     bool wide = row_wide(k) || k->task->p->extent[AX_N] * size > INT32_MAX / 2;
     if (s->step == 1) return col;
@@ -97,7 +99,7 @@ void row_load(Kernel *k, int n) {
         at = ir_add(cg, at, p);
         col = ir_add(cg, col, ir_mul_n(cg, p, width));
     }
-    if (!row_in_shared(k, s)) col = stepped(k, s, col);
+    if (!row_in_shared(k, s)) col = row_stepped(k, s, col);
     Ir from = pointer_of(k, n);
     ir_set(cg, ir_element(cg, array_of(k, n), at),
            width > 1 ? ir_load(cg, ir_add(cg, from, col), width) : ir_element(cg, from, col));

@@ -56,11 +56,12 @@ static bool lies_in_strips(const Te *te, const TeStmt *s, const Access *x) {
         int64_t coef = x->offset.coef[i];
         if (extent_of(s, i) <= 1)
             continue;
+        int *inner = i < s->n_left ? &row : &column;
         bool next = i < s->n_left ? row >= 0 || (coef == 1 && !(x->varies >> i & 1))
                                   : column < 0 || access_as_one(te, s, x, i, column);
         if (coef < 1 || !next)
             return false;
-        *(i < s->n_left ? &row : &column) = i;
+        *inner = i;
     }
     return row >= 0 && column >= 0;
 }
