@@ -35,6 +35,16 @@ bool row_wide(const Kernel *k) {
     return place_wide(k->task->p->extent[AX_N], 2 * (int64_t)k->task->r->block.extent[AX_N]);
 }
 
+Ir row_stepped(const Kernel *k, const RowSource *s, Ir col) {
+    const Cg *cg = k->cg;
+    if (s->varies >= 0)
+        return ir_mul(cg, ir_cast(cg, IR_I64, col), size_of_stride(cg, &s->access, s->varies));
+    int64_t size = s->step < 0 ? -s->step : s->step;
+    bool wide = row_wide(k) || k->task->p->extent[AX_N] * size > INT32_MAX / 2;
+    if (s->step == 1) return col;
+    return ir_mul(cg, wide ? ir_cast(cg, IR_I64, col) : col, cg_int(cg, TE_I64, s->step));
+}
+
 IrBase row_base(const Kernel *k) { return place_base(row_wide(k)); }
 
 bool row_ends(const Kernel *k) { return rprog_row_ends(k->task->p, k->task->r); }

@@ -28,6 +28,8 @@ TeExtent row_columns(const Kernel *k);
 bool row_loops(const Kernel *k);          /* over steps */
 bool row_wide(const Kernel *k);           /* columns need 64 bits */
 IrBase row_base(const Kernel *k);         /* the type that counts them */
+/* What column `col` of the row is multiplied to in a source.  */
+Ir row_stepped(const Kernel *k, const RowSource *s, Ir col);
 bool row_ends(const Kernel *k);           /* vectors begin at the first aligned column */
 /* The write of statement i of the group over the frame's indices.  */
 void row_write(const Kernel *k, int i, Access *x);
@@ -45,8 +47,6 @@ Ir row_vector(const Kernel *k, int n);
 Ir row_vector_lane(const Kernel *k, const RowSource *s, Ir vector);
 /* The word of the array of value n (RowFacts.value), or of that of the ends.  */
 const char *row_value(const Kernel *k, int n);
-/* What column `col` of the row is multiplied to in a source.  */
-Ir row_stepped(const Kernel *k, const RowSource *s, Ir col);
 void row_declare(Kernel *k, int n);       /* registers of source n, */
 void row_load(Kernel *k, int n);          /* loads into them for vector u, and element v of it */
 Ir row_element(const Kernel *k, int n);

@@ -1,6 +1,5 @@
 #include "codegen/block/product.h"
 #include "codegen/skeleton/row.h"
-#include "codegen/expr/sizes.h"
 
 /* What is read at neighbouring columns: which of it waits where, and its loads.  */
 
@@ -72,16 +71,6 @@ static Ir vector_at(const Kernel *k, int64_t each) {
     const Cg *cg = k->cg;
     if (row_vectors(k) == 1) return ir_int(cg, 0);
     return ir_mul_n(cg, k->walk.u, each);
-}
-
-Ir row_stepped(const Kernel *k, const RowSource *s, Ir col) {
-    const Cg *cg = k->cg;
-    if (s->varies >= 0)
-        return ir_mul(cg, ir_cast(cg, IR_I64, col), size_of_stride(cg, &s->access, s->varies));
-    int64_t size = s->step < 0 ? -s->step : s->step;
-    bool wide = row_wide(k) || k->task->p->extent[AX_N] * size > INT32_MAX / 2;
-    if (s->step == 1) return col;
-    return ir_mul(cg, wide ? ir_cast(cg, IR_I64, col) : col, cg_int(cg, TE_I64, s->step));
 }
 
 static Ir pointer_of(const Kernel *k, int n) {
