@@ -217,6 +217,7 @@ static void estimate_stream(const Model *m, const RProg *r, CountMemo *memo, Est
                 .ops = m->p->next->epilogue_ops,
                 .meeting = t.folds + t.power_issue,
                 .rows = true,
+                .kept = rprog_keeps_steps(m->p, r),
                 .loads = last->bytes,
                 .unit = c.unit[1],
                 .wavefronts = last->wavefronts,

@@ -12,9 +12,10 @@ static const char *const beside[OVERLAP_COUNT] = {
 void mp_chain_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
     const char *by = hal_scope_names[dev->unit[r->unit].scope];
     buf_printf(out, "chain, %d rows x %d columns a turn, %d to %d, %d rows per %s, %d threads,"
-               " %d slot%s", (int)r->block.extent[AX_M], (int)r->block.extent[AX_N],
+               " %d slot%s%s", (int)r->block.extent[AX_M], (int)r->block.extent[AX_N],
                (int)p->extent[AX_K], (int)p->next->extent[AX_N], (int)r->warp.extent[AX_M],
-               by, r->threads, r->stages, mp_plural(r->stages));
+               by, r->threads, r->stages, mp_plural(r->stages),
+               rprog_keeps_steps(p, r) ? " filled once" : "");
     buf_printf(out, ", %s, %s", dev->mover[r->load[LOAD_B].mover].name, dev->unit[r->unit].name);
     if (r->unit_v != r->unit) buf_printf(out, " and %s", dev->unit[r->unit_v].name);
     buf_puts(out, r->keep == KEEP_REGISTERS ? ", a in registers" : "");

@@ -366,12 +366,20 @@ static int box_slots(const Model *m, const RProg *r) {
     return r->via == VIA_BOXES ? rprog_box_slots(m->p, m->dev, r) : 0;
 }
 
+/* Of what a block copies once, the share of one of its tiles.  */
+static void share_copies(double tiles, OperandCounts *c) {
+    c->sectors /= tiles;
+    c->store_wavefronts = (int64_t)((double)c->store_wavefronts / tiles);
+    c->requests = (int64_t)((double)c->requests / tiles);
+}
+
 void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const Ending *of,
                          Estimate *out) {
     const Problem *p = m->p;
     StepCounts c;
     Ending own = *of, *e = &own;
     mp_step_counts(m, r, memo, &c);
+    if (e->kept) share_copies(mp_tiles_of_block(m, r), &c.of[1]);
     if (!own.leaving.r) own.leaving = (Leaving){m, r, &c, box_slots(m, r)};
     Step s = mp_step(m, r, &c);
     double tiles = (double)rprog_blocks(p, r), blocks = tiles * r->split - r->tail + r->tail_blocks;

@@ -20,10 +20,11 @@ double mp_through_clocks(const Leaving *x, double *smem);
  * and divisions among them; of rows: instructions of a block, and clocks that it waits for meetings
  * of threads.  Where results of the k-steps are an operand of another product: bytes of the other
  * one, which a block loads before its steps; clocks of the unit and wavefronts of shared memory of
- * a block; how its results leave (no program: the results of the k-steps do).  */
+ * a block; how its results leave (no program: the results of the k-steps do); does a block that
+ * stays copy the second operand of the k-steps once?  */
 typedef struct {
     double reads, writes, sectors, elements, ops, functions, meeting, wait;
-    bool rows;
+    bool rows, kept;
     double loads, unit, wavefronts;
     Leaving leaving;
 } Ending;

@@ -93,6 +93,7 @@ static Loads rings_of(const RoomWalk *w, const RProg *first) {
     Ring once = {.turn = streams ? TURN_ONCE : tiles, .slots = 1};
     Ring region = {.turn = tiles, .slots = rprog_region_slots(w->r)};
     Ring b = {.turn = TURN_STEPS, .slots = slots, .ahead = ahead}, v = b;
+    if (rprog_keeps_steps(w->p, w->r)) b.turn = TURN_KEPT;
     v.ahead = slots - !w->dev->unit[w->r->unit].b_smem;
     bool apart = rprog_region_boxes(&w->r->load[LOAD_A]);
     if (streams) return (Loads){.ring = {b, once, region}, .n_ring = CHAIN_PRODUCTS + apart};

@@ -109,19 +109,29 @@ static void with_stores(Chains *x, RProg r) {
     rprog_keep(x->k, r);
 }
 
-/* Slots of the rings, while a deeper one fits.  */
-static void with_slots(Chains *x, RProg r) {
+/* So many slots of the rings; false: they do not fit.  */
+static bool with_depth(Chains *x, RProg r, int64_t slots) {
     const double most = x->k->dev->limits.smem_per_block_optin.value;
+    r.stages = (uint8_t)slots;
+    if ((double)skeleton_shared(x->k->of, x->k->p, x->k->dev, &r) > most) return false;
+    with_stores(x, r);
+    with_slices(x, r);
+    return true;
+}
+
+/* Slots of the rings, while a deeper one fits, and those that keep all steps.  */
+static void with_slots(Chains *x, RProg r) {
     bool staged = false, streams = rprog_chain_streams(x->k->p, &r);
     if (!fit_loads(x, &r)) return;
     for (int i = 0; i < (streams ? LOAD_V : RPROG_LOADED); i++) staged |= rprog_waits(&r.load[i]);
     int deepest = streams ? (staged ? 2 : STAGES_MAX) : staged ? 1 : SLOTS_MAX;
-    for (int slots = 1; slots <= deepest; slots++) {
-        r.stages = (uint8_t)slots;
-        if ((double)skeleton_shared(x->k->of, x->k->p, x->k->dev, &r) > most) break;
-        with_stores(x, r);
-        with_slices(x, r);
-    }
+    int slots = 1;
+    while (slots <= deepest && with_depth(x, r, slots)) slots++;
+    int64_t steps = rprog_tiles(x->k->p, &r, AX_K);
+    r.stages = (uint8_t)steps;
+    if (slots > STAGES_MAX && steps >= slots && steps <= UINT8_MAX &&
+        rprog_keeps_steps(x->k->p, &r))
+        with_depth(x, r, steps);
 }
 
 static bool fits_rows(const Chains *x, const RProg *r) {

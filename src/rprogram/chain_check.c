@@ -119,7 +119,8 @@ const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
     if (!count_along(&r->block, &r->warp, AX_M))
         return "the block tile is no multiple of the warp's";
     if (r->swapped) return "units of chains are not swapped";
-    if (r->stages < 1 || r->stages > STAGES_MAX) return "stages are not in 1..8";
+    if (r->stages < 1 || (r->stages > STAGES_MAX && !rprog_keeps_steps(p, r)))
+        return "stages are in 1..8, or those of all steps";
     if (r->keep != KEEP_REGISTERS && r->keep != KEEP_SHARED)
         return "operand a of a chain stays in registers or in shared memory";
     if (r->tail || r->stats || r->lanes != 1) return "a chain has no tail";

@@ -58,6 +58,11 @@ int rprog_chain_terms(const Device *dev, const RProg *r) {
     return r->block.extent[AX_N] * te_dtype_bytes(dev->unit[r->unit_v].a) / TENSOR_CELL;
 }
 
+bool rprog_keeps_steps(const Problem *p, const RProg *r) {
+    return rprog_persistent(r) && rprog_region_boxes(&r->load[LOAD_A]) &&
+           rprog_chain_streams(p, r) && r->stages == rprog_tiles(p, r, AX_K);
+}
+
 int64_t rprog_chain_turns(const Problem *p, const RProg *r) { return rprog_tiles(p, r, AX_N); }
 
 /* The first row of a tile, and the one behind its last.  */

@@ -63,12 +63,14 @@ typedef struct {
     DoneBy filled;            /* of what is loaded: how */
 } Room;
 
-/* What the turns of a ring are: k-steps, which are filled before they are used; none, since it is
- * filled once, for all that the block computes; loads of the steps of ring `of`; of the loop that
+/* What the turns of a ring are: k-steps, which are filled before they are used; those of a tile, a
+ * slot each, which are filled once for all tiles; none, since it is filled once, for all that the
+ * block computes; loads of the steps of ring `of`; of the loop that
  * the use stands in; the bodies of a step; tiles of the block, which are filled before they are
  * used.  */
 typedef enum {
     TURN_STEPS,
+    TURN_KEPT,
     TURN_ONCE,
     TURN_LOADS,
     TURN_LOOP,
@@ -96,6 +98,10 @@ typedef struct {
 } Ring;
 /* Do who fills and who uses each count their own turns?  */
 static inline bool ring_counts(const Ring *x) {
+    return x->turn == TURN_STEPS || x->turn == TURN_KEPT || x->turn == TURN_TILES;
+}
+/* Is a slot filled again, when it has been used?  */
+static inline bool ring_refills(const Ring *x) {
     return x->turn == TURN_STEPS || x->turn == TURN_TILES;
 }
 /* Is a slot the same in all steps of a tile?  */

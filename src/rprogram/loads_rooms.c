@@ -85,7 +85,7 @@ void loads_barriers(RoomWalk *w, const Loads *x, int warps) {
     for (int i = 0; i < x->n_ring; i++) {
         const Ring *ring = &x->ring[i];
         int emptied = is_own(x, i) ? users : arrivals;
-        layout_barriers(w, i, ring->slots, warps, ring_counts(ring) ? emptied : 0);
+        layout_barriers(w, i, ring->slots, warps, ring_refills(ring) ? emptied : 0);
         if (w->out) w->out->ring[i].arrivals[RING_FULL] = filled(x, i, pair);
     }
 }

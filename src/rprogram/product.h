@@ -137,4 +137,8 @@ typedef struct Contract {
 /* Is an operand of a ring brought by boxes of a tensor map, not made or copied by threads?  */
 static inline bool side_boxes(const Side *s) { return !s->made && !s->l->team; }
 static inline const Ring *contract_turns(const Contract *c) { return &c->layout->ring[c->turns]; }
+/* Are its steps filled once, for all tiles?  */
+static inline bool contract_keeps(const Contract *c) {
+    return contract_turns(c)->turn == TURN_KEPT;
+}
 #endif

@@ -219,7 +219,7 @@ static Status read_stages(Reader *r, RProg *x) {
     static const char *const overlap[] = {"overlap"};
     int which = 0;
     int64_t v;
-    Status s = reader_int(r, 1, STAGES_MAX, &v);
+    Status s = reader_int(r, 1, UINT8_MAX, &v);
     if (!s) x->stages = (uint8_t)v;
     if (s || !more_words(r)) return s;
     s = reader_name(r, overlap, 1, &which);

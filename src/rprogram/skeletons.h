@@ -131,7 +131,9 @@
  *   alone (ring 2).  keep: SHARED.  Where k is streamed V is copied first, and has a full one alone
  *   (ring 1), and the rest is as in `contract`; overlap: NONE.  There blocks may stay (grid), with
  *   V for all of their tiles, so that there are no batches, and neighbours along M may share b
- *   (cluster, raster `column`), while each copies its own V.
+ *   (cluster, raster `column`), while each copies its own V.  Where a is a region and the stages
+ *   are as many as the steps (rprog_keeps_steps), b stays, too: each step's is filled once, and no
+ *   stage has an empty barrier (Ring TURN_KEPT).
  * - overlap WITHIN: a warpgroup begins the scores of turn j + 1, then the results of turn j, and
  *   makes exponentials of those scores while that is under way.  A turn before the first makes the
  *   first operand, none is begun behind the last.  NONE: it waits for each product.
@@ -252,6 +254,9 @@ int64_t rprog_chain_turns(const Problem *p, const RProg *r);
 static inline bool rprog_chain_streams(const Problem *p, const RProg *r) {
     return r->block.extent[AX_K] < p->extent[AX_K];
 }
+/* Do the stages of such a chain, whose first operand is a region, hold those of all of its steps,
+ * so that a block that stays fills them once?  */
+bool rprog_keeps_steps(const Problem *p, const RProg *r);
 /* Do tiles of a block that stays differ in turns?  Then blocks have the rounds of tiles, the
  * longest ones of RProg.group batches first, in one order and the other by turns.  */
 static inline bool rprog_chain_parted(const Problem *p, const RProg *r) {

@@ -273,6 +273,11 @@ static const Case boxed[] = {
     {"boxes of heads", "h200", GROUPED(4, 2, 70, 130, 64)},
     {"boxes of tensor", "b200", ATTENTION(3, 250, 150, 64, 40, "bf16")},
 };
+/* ... while the second operand's steps stay in shared memory.  */
+static const Case kept[] = {
+    {"kept planes", "h200", PIXELS_MAPS(2, 13, 64, 64, 96)},
+    {"kept narrow planes", "h200", PIXELS_MAPS(3, 11, 48, 48, 40)},
+};
 static const Case group_streams[] = {
     {"groups streamed bytes", "h200", INTEGERS(130, 400, 64, 72, "u8")},
     {"groups streamed pair", "h200", PAIR(130, 200, 48, 72, "bf16")},
@@ -323,6 +328,7 @@ enum {
     STREAMS = sizeof streams / sizeof *streams,
     REGION_STREAMS = sizeof region_streams / sizeof *region_streams,
     BOXED = sizeof boxed / sizeof *boxed,
+    KEPT = sizeof kept / sizeof *kept,
     GROUP_STREAMS = sizeof group_streams / sizeof *group_streams,
     GROUP_REGIONS = sizeof group_regions / sizeof *group_regions,
     CLUSTERS = sizeof clusters / sizeof *clusters,
@@ -371,6 +377,15 @@ static const char *keep_boxes(KernelCase *c) {
         if (set->prog[i].via == VIA_BOXES) set->prog[n++] = set->prog[i];
     set->n = n;
     return n > 0 ? NULL : "no results leave by boxes";
+}
+
+static const char *keep_kept(KernelCase *c) {
+    RProgSet *set = &c->set[0];
+    int n = 0;
+    for (int i = 0; i < set->n; i++)
+        if (rprog_keeps_steps(&c->plan.problem[0], &set->prog[i])) set->prog[n++] = set->prog[i];
+    set->n = n;
+    return n > 0 ? NULL : "no steps stay";
 }
 
 static const char *keep_held(KernelCase *c) {
@@ -488,6 +503,7 @@ static void chains_that_stream_k_are_right(void **state) {
     try_all(group_regions, GROUP_REGIONS, keep_staying_regions, 1);
     try_all(staying, STAYING, keep_staying_streams, 1);
     try_all(clusters, CLUSTERS, keep_clusters, 4);
+    try_all(kept, KEPT, keep_kept, 1);
 }
 
 static void results_leave_by_boxes(void **state) {

@@ -109,6 +109,7 @@ static int64_t data_of(const Walk *w, const Node *n, const Use *u) {
 static int64_t cursor(const Walk *w, int ring, bool fills) {
     switch (ring_of(w, ring)->turn) {
     case TURN_STEPS:
+    case TURN_KEPT:
     case TURN_TILES: return fills ? w->put[ring] : w->taken[ring];
     case TURN_LOADS: return w->next[ring_of(w, ring)->of];
     case TURN_ONCE: return 0;
@@ -158,7 +159,8 @@ static void add_event(Walk *w, const Node *n, unsigned mask) {
 static void set_cursors(Walk *w, int64_t turns) {
     for (int i = 0; i < w->f->layout->n_ring; i++) {
         if (ring_of(w, i)->turn == TURN_TILES && turns > 0) continue;
-        w->next[i] = w->put[i] = w->taken[i] = ring_stays(ring_of(w, i)) ? 0 : turns;
+        bool anew = ring_stays(ring_of(w, i)) || ring_of(w, i)->turn == TURN_KEPT;
+        w->next[i] = w->put[i] = w->taken[i] = anew ? 0 : turns;
     }
 }
 

@@ -199,7 +199,8 @@ static void print_reduce(const Lowered *l, const Node *n, Buf *out) {
 static const char *slot_text(const Lowered *l, const Use *u) {
     if (u->room->ring < 0) return "";
     switch (l->layout->ring[u->room->ring].turn) {
-    case TURN_STEPS: return u->writes ? " put" : " take";
+    case TURN_STEPS:
+    case TURN_KEPT: return u->writes ? " put" : " take";
     case TURN_ONCE: return "";
     case TURN_BODIES: return " of the slice";
     default: return " of the turn";

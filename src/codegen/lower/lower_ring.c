@@ -37,6 +37,12 @@ static void add_resident(const Make *m) {
     m->b->product = m->c->number;
 }
 
+static void add_steps(const Make *m) {
+    open_steps(m, true);
+    lower_fill_turn(m->b, !contract_keeps(m->c));
+    form_close(m->b);
+}
+
 /* The ring of an operand's region, a tile each; -1: there is none.  */
 static int region_ring(const Contract *c) {
     for (int i = 0; i < c->n_side; i++)
@@ -63,14 +69,13 @@ static void add_copies(const Make *m) {
     if (!team) form_if(m->b, WHEN_ONE, 0)->from = contract_turns(m->c)->fill.first;
     form_add(m->b, NODE_VALUES, VALUES_MAPS)->to = m->l->waits;
     add_resident(m);
+    if (contract_keeps(m->c)) add_steps(m);
     if (region_ring(m->c) >= 0) lower_slots(m->b, region_ring(m->c), false);
     open_tiles(m);
     add_places(m);
     open_some(m);
     add_region(m);
-    open_steps(m, true);
-    lower_fill_turn(m->b, true);
-    form_close(m->b);
+    if (!contract_keeps(m->c)) add_steps(m);
     close_tiles(m);
     if (!team) form_close(m->b);
 }
@@ -197,6 +202,9 @@ static int made_of(const Contract *c) {
     return rprog_by_lanes(c->side[0].l) ? 0 : rprog_by_lanes(c->side[1].l) ? 1 : -1;
 }
 
+/* One lane tells of what all have read.  */
+static void meet(const Make *m) { form_sync(m->b, SYNC_WARP, SYNC_BOTH, 0); }
+
 /* Products of a step, all but those of `under_way` steps done at its end.  */
 static void add_step(const Make *m, int under_way) {
     bool promotes = m->c->matrix.promotes;
@@ -206,16 +214,15 @@ static void add_step(const Make *m, int under_way) {
     lower_wait_stage(m->b);
     if (made >= 0) {
         add_slices(m, made);
-        /* One lane tells of what all have read.  */
-        form_sync(m->b, SYNC_WARP, SYNC_BOTH, 0);
+        if (!contract_keeps(m->c)) meet(m);
         if (!under_way) form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, 0);
     } else {
         lower_multiply(m->b);
         form_sync(m->b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
         form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, under_way);
     }
-    Node *freed = lower_free(m->b, m->c->turns, under_way);
-    if (under_way) freed->when = WHEN_LATER;
+    Node *freed = contract_keeps(m->c) ? NULL : lower_free(m->b, m->c->turns, under_way);
+    if (freed && under_way) freed->when = WHEN_LATER;
     if (promotes) {
         form_add(m->b, NODE_VALUES, VALUES_SETTLE);
         form_add(m->b, NODE_VALUES, VALUES_PROMOTE);
@@ -238,18 +245,19 @@ static void add_products(const Make *m) {
     if (!promotes) form_add(m->b, NODE_VALUES, VALUES_SETTLE);
     open_some(m);
     add_turn(m, SYNC_BOTH);
-    lower_slots(m->b, c->turns, true)->to = under_way;
+    lower_slots(m->b, c->turns, true)->to = under_way && !contract_keeps(m->c);
     if (region >= 0) lower_barrier(m->b, SYNC_WAIT, region, RING_FULL);
     lower_open_turns(m->b, c, "taken");
     add_step(m, under_way);
     form_close(m->b);
     if (region >= 0 && c->stays) {        /* all lanes have loaded what they need of it */
+        if (contract_keeps(c)) meet(m);
         lower_free(m->b, region, 0)->sync.blocks = 0;
         lower_take(m->b, region);
     }
     add_turn(m, SYNC_ARRIVE);
     if (under_way) form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, 0);
-    if (under_way && c->stays) lower_free(m->b, c->turns, under_way);
+    if (under_way && c->stays && !contract_keeps(m->c)) lower_free(m->b, c->turns, under_way);
     close_some(m);
     if (!promotes) form_add(m->b, NODE_VALUES, VALUES_SETTLE);
 }

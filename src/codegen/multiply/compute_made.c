@@ -177,13 +177,15 @@ static void read_region(Kernel *k, const Side *s) {
 }
 
 /* Products of the step before have read their registers until here: the matrices of this one, which
- * are loaded already, lie in others, and the compiler must not make one of both.  */
+ * are loaded already, lie in others.  The compiler must not make one of both, and does not see that
+ * they are copied.  */
 static void take(Kernel *k, const Side *s, Ir i) {
     Cg *cg = k->cg;
     Ir made = ir_element(cg, ir_element(cg, operand_at(k, s)->made, slice_at(k)), i);
     ir_settle(cg, made);
     Ir f = ir_count_of(cg, k->var.f, registers_of(s), IR_UNROLL_ALL);
-    ir_set(cg, ir_element(cg, made, f), at(cg, operand_at(k, s)->raw, slice_at(k), i, f));
+    Ir raw = at(cg, operand_at(k, s)->raw, slice_at(k), i, f);
+    ir_set(cg, ir_element(cg, made, f), ir_hidden(cg, IR_U32, raw));
     ir_close(cg);
     ir_settle(cg, made);
 }
