@@ -235,7 +235,7 @@
 #define RPROG_SKELETONS(X)                                                                         \
     X(CONTRACT, contract) /* matrix products, convolutions, and what follows from their rows */    \
     X(STREAM, stream) /* elements dealt to threads: everything else */                             \
-    X(ROW, row) /* statements over the same contiguous rows: softmax, norms */                     \
+    X(ROW, row) /* statements over the same rows: softmax, norms */                                \
     X(COLUMN, column) /* reductions over an axis that is not contiguous */                         \
     X(WINDOW, window) /* overlapping windows, maps of neighbours */                                \
     X(PERMUTE, permute) /* maps that read along another axis than they write */                    \
