@@ -9,8 +9,8 @@
  * read, as wide as neighbours and alignment let it be, and for each vector 3, and 4 for each
  * division of the element's number (a tensor that lies as the outputs do needs none, neighbouring
  * indices that all treat as one need none); SMEM counts L1 wavefronts (L1 and shared memory are one
- * pipe); LATENCY = waves * (max(trips/4, 1) * dram.latency + block_start), and bytes / rate(in
- * flight). Where the elements of a map are no whole number of vectors and all outputs lie as its
+ * pipe); a block on its own takes max(trips/4, 1) * dram.latency + block_start; terms as in views.c.
+ * Where the elements of a map are no whole number of vectors and all outputs lie as its
  * domain does, vec is what alignment alone allows: threads take whole vectors, and the block at the
  * end has a thread for each of the less than vec elements that are left, one warp's requests in
  * all, which cost nothing here.  Reads that lie as the domain does are as wide, at run-time sizes
@@ -85,59 +85,41 @@ static Loads loads_of(const Model *m, const RProg *r) {
     return l;
 }
 
+/* Warp instructions of so many warps' worth of elements on all trips, and of a thread's own.  */
+static double issue_of(const Problem *p, const Loads *l, const RProg *r, double elements,
+                       double warps) {
+    double test = p->op[0].guarded ? 3 : 0, steps = elements * greater((double)p->extent[AX_K], 1);
+    if (reads_of(&p->map.widths) > 0)
+        return steps * (greater(p->body_ops, 1) + test + 1.5 * l->requests) +
+               elements * (p->epilogue_ops + (3 + 4.0 * p->map.divisions) / r->store_vec) +
+               warps * 20;
+    return steps * (1 + p->body_ops + test + 3 * l->requests) +
+           elements * (p->epilogue_ops + 6.0 / r->store_vec) + warps * 30;
+}
+
 static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
     (void)memo;
     const Problem *p = m->p;
-    double outputs = greater((double)p->extent[AX_M], 1);
-    double trips = greater((double)p->extent[AX_K], 1);
-    double blocks = (double)rprog_blocks(p, r), items = r->thread.extent[AX_M];
-    double slots = m->sms * r->blocks_per_sm, per_sm = whole(blocks / m->sms);
-    double reads = m->total_unique + (double)p->epilogue_bytes + p->gap_reads;
-    double writes = m->out_bytes + p->gap_writes;
-    *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm,
-                      .dram_bytes = reads + writes, .waves = blocks / slots};
-    out->wave_efficiency = blocks / (per_sm * m->sms);
-    out->padding_waste = blocks * r->block.extent[AX_M] / outputs - 1;
-
     Loads l = loads_of(m, r);
-    /* Of one SM: warps' worth of 32 elements on one trip; windows overlap in L1.  */
-    double steps = per_sm * r->block.extent[AX_M] / WARP * trips;
-    double l2_bytes = outputs * trips * l.bytes;
-    if (trips > 1) l2_bytes = lesser(l2_bytes, 2 * reads);
-    l2_bytes = greater(l2_bytes, reads);
-    double to_us = MP_US / m->clock, busy = lesser(blocks, m->sms);
-    double stores = per_sm * r->block.extent[AX_M] / WARP;
-    double test = p->op[0].guarded ? 3 : 0;
-    double ops = steps * (1 + p->body_ops + test + 3 * l.requests) +
-                 stores * (p->epilogue_ops + 6.0 / r->store_vec) +
-                 per_sm * r->threads / WARP * 30;
-    if (reads_of(&p->map.widths) > 0)
-        ops = steps * (greater(p->body_ops, 1) + test + 1.5 * l.requests) +
-              stores * (p->epilogue_ops + (3 + 4.0 * p->map.divisions) / r->store_vec) +
-              per_sm * r->threads / WARP * 20;
-    double port = m->dram_port * busy;
-    out->term[MP_DRAM] = mp_dram_us(m, reads, lesser(m->dram_read, port), writes,
-                                    lesser(m->dram_write, port));
-    out->term[MP_L2] = mp_l2_clocks(m, busy, l2_bytes / busy, writes / busy) * to_us;
-    out->term[MP_SMEM] = (steps * l.wavefronts + stores) / m->smem_rate * to_us;
-    out->term[MP_COMPUTE] = steps * (1 + p->body_ops) / m->arithmetic * to_us;
-    out->term[MP_ISSUE] = ops / m->issue * to_us;
+    double outputs = greater((double)p->extent[AX_M], 1);
+    double trips = greater((double)p->extent[AX_K], 1), sent = outputs * trips * l.bytes;
+    ViewWork w = {.blocks = (double)rprog_blocks(p, r)};
+    double elements = w.blocks * r->block.extent[AX_M] / WARP;
+    w.reads = m->total_unique + (double)p->epilogue_bytes + p->gap_reads;
+    w.writes = w.sent = m->out_bytes + p->gap_writes;
+    /* Windows overlap in L1.  */
+    w.l2 = greater(trips > 1 ? lesser(sent, 2 * w.reads) : sent, w.reads);
+    w.wavefronts = elements * (trips * l.wavefronts + 1);
+    w.compute = elements * trips * (1 + p->body_ops);
+    w.ops = issue_of(p, &l, r, elements, w.blocks * r->threads / WARP);
     /* A loop keeps a few trips under way; a block's loads are not under way while it starts.  */
-    double chain = greater(trips / 4, 1) * m->dram_latency;
-    double alone = chain + m->block_start;
-    out->term[MP_LATENCY] = whole(out->waves) * alone * to_us;
-    double resident = lesser(r->blocks_per_sm, per_sm);
-    double in_flight = resident * r->threads * items * reads / (outputs * trips) *
-                       lesser(trips, 4) * (chain / alone);
-    out->in_flight = in_flight;
-    if (m->in_flight && in_flight > 0) {
-        double us = reads / hal_curve(m->in_flight, in_flight) * MP_US;
-        out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);
-    }
-    out->term[MP_FILL] = (m->block_start + m->dram_latency) * to_us + m->ramp_us;
-    out->term[MP_LAUNCH] = m->launch_us;
-    out->load_sectors = (int64_t)(outputs * trips * l.bytes / SECTOR);
-    out->store_sectors = (int64_t)(writes / SECTOR);
+    double waits = greater(trips / 4, 1) * m->dram_latency;
+    w.chain = waits + m->block_start;
+    w.flying = r->thread.extent[AX_M] * w.reads / (outputs * trips) * lesser(trips, 4) *
+               (waits / w.chain);
+    mp_view_terms(m, r, &w, out);
+    out->padding_waste = w.blocks * r->block.extent[AX_M] / outputs - 1;
+    out->load_sectors = (int64_t)(sent / SECTOR);
     mp_finish(out);
 }
 

@@ -1,4 +1,4 @@
-/* Terms of kernels whose time is that of their bytes (column, window, scan, permute).
+/* Terms of kernels whose time is that of their bytes (stream, column, window, scan, permute).
  *
  * DRAM is bytes / rate, L2 as mp_l2_clocks has it, but that the SM with the most blocks gets its
  * share of all bytes through its own port to DRAM (six blocks on five SMs: a third); SMEM = passes

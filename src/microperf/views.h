@@ -1,4 +1,5 @@
-/* What the estimates of `column`, `scan`, `window` and `permute` share.  Inside microperf.  */
+/* What the estimates of `stream`, `column`, `scan`, `window` and `permute` share.  Inside
+ * microperf.  */
 #ifndef ROLLER_MICROPERF_VIEWS_H
 #define ROLLER_MICROPERF_VIEWS_H
 #include "microperf/model.h"
