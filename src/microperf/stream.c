@@ -8,15 +8,15 @@
  * them for each shift; ISSUE of a map has what it computes, 1.5 instructions per request of each
  * read, as wide as neighbours and alignment let it be, and for each vector 3, and 4 for each
  * division of the element's number (a tensor that lies as the outputs do needs none, neighbouring
- * indices that all treat as one need none); SMEM counts L1 wavefronts (L1 and shared memory are one
- * pipe); a block on its own takes max(trips/4, 1) * dram.latency + block_start; terms as in views.c.
- * Where the elements of a map are no whole number of vectors and all outputs lie as its
- * domain does, vec is what alignment alone allows: threads take whole vectors, and the block at the
- * end has a thread for each of the less than vec elements that are left, one warp's requests in
- * all, which cost nothing here.  Reads that lie as the domain does are as wide, at run-time sizes
- * too.  Where a map reads beyond an edge, or one of several tensors (padding, concatenation, the
- * outer taps of a stencil), vectors that lie inside or outside as a whole are read whole, under one
- * test.  */
+ * indices that all treat as one need none); SMEM counts L1 wavefronts (L1 and shared memory are
+ * one pipe); a block on its own takes max(trips/4, 1) * dram.latency + block_start; terms as in
+ * views.c. Where the elements of a map are no whole number of vectors and all outputs lie as its
+ * domain does, vec is what alignment alone allows: threads take whole vectors, and the block at
+ * the end has a thread for each of the less than vec elements that are left, one warp's requests
+ * in all, which cost nothing here.  Reads that lie as the domain does are as wide, at run-time
+ * sizes too.  Where a map reads beyond an edge, or one of several tensors (padding, concatenation,
+ * the outer taps of a stencil), vectors that lie inside or outside as a whole are read whole,
+ * under one test.  */
 #include "microperf/sectors.h"
 #include "microperf/story.h"
 #include "microperf/views.h"
