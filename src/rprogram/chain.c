@@ -37,9 +37,9 @@ static void add_columns(RoomWalk *w, Room x, int64_t columns, int64_t *at) {
 
 /* A ring of one slot for each team, at whose barriers so many warps of a team arrive, and what it
  * goes round.  */
-static Room add_ring(RoomWalk *w, RoomKind kind, int of, int teams, int emptied) {
+static Room add_ring(RoomWalk *w, RoomKind kind, int teams, int emptied) {
     int warps = rprog_computing(w->dev, w->r) / WARP;
-    Room x = layout_one(kind, of, 0, 0);
+    Room x = layout_one(kind, 0, 0, 0);
     x.shares = teams;
     x.ring = layout_ring(w, TURN_TILES, 1, 0);
     layout_barriers(w, x.ring, teams, warps, emptied);
@@ -59,8 +59,8 @@ static void tensor(RoomWalk *w, int warps) {
     const int32_t *block = w->r->block.extent;
     RingWarps folds = {0, warps}, copies = {warps, 1}, products = {warps + 1, 1};
     int team = rprog_team(w->dev, w->r), teams = warps / team;
-    Room scores = add_ring(w, ROOM_ACCUMULATORS, 0, teams, team);
-    Room terms = add_ring(w, ROOM_TERMS, 0, teams, 1), results = scores;
+    Room scores = add_ring(w, ROOM_ACCUMULATORS, teams, team);
+    Room terms = add_ring(w, ROOM_TERMS, teams, 1), results = scores;
     int64_t at = 0;
     if (!w->out) return;
     Ring *x = w->out->ring;

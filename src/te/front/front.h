@@ -217,6 +217,7 @@ void refuse_mark(Parser *p, uint32_t pos, const char *mark);
 void parse_error(Parser *p, const char *tag, uint32_t pos, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 bool parse_type_name(Parser *p, TeDtype *out);
+bool parse_is_word(const Parser *p, const char *text);
 NameList *parse_name(Parser *p, const char *what);
 /* NAME {, NAME}; `most` is the limit, `of` what it limits.  */
 NameList *parse_names(Parser *p, const char *what, int most, const char *of);

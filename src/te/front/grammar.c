@@ -53,7 +53,7 @@ void expect(Parser *p, TokenKind k) {
     if (!accept(p, k)) expected(p, arena_printf(p->f->arena, "'%s'", token_text(k)));
 }
 
-static bool word(const Parser *p, const char *text) {
+bool parse_is_word(const Parser *p, const char *text) {
     return p->tok.kind == TOK_ID && strcmp(p->tok.sym->name, text) == 0;
 }
 
@@ -166,7 +166,7 @@ static Ast *read(Parser *p, Symbol *sym, uint32_t pos) {
     expect(p, TOK_RBRACKET);
     if (p->tok.kind == TOK_LPAREN) unknown_reduction(p, sym, pos);
     adopt(p, a, a->args);
-    if (word(p, "else")) {
+    if (parse_is_word(p, "else")) {
         advance(p);
         if (enter(p)) {
             a->other = unary(p);

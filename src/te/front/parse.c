@@ -3,10 +3,6 @@
 #include "te/front/front.h"
 #include <string.h>
 
-static bool word(const Parser *p, const char *text) {
-    return p->tok.kind == TOK_ID && strcmp(p->tok.sym->name, text) == 0;
-}
-
 static int64_t integer(Parser *p) {
     int64_t v = p->tok.i;
     if (p->tok.kind == TOK_REAL) {
@@ -88,7 +84,7 @@ static AstArg *arg(Parser *p, bool *bad) {
     a->shaped = true;
     if (p->tok.kind != TOK_RBRACKET) a->shape = parse_exprs(p, TE_MAX_RANK, "dimensions");
     expect(p, TOK_RBRACKET);
-    if (word(p, "strides")) {
+    if (parse_is_word(p, "strides")) {
         advance(p);
         a->strided = true;
         expect(p, TOK_LPAREN);
@@ -127,8 +123,8 @@ static void assignment(Parser *p, AstStmt *s) {
     s->red = -1;
     if (accept(p, TOK_ASSIGN)) return;
     uint32_t end = p->tok.pos + p->tok.len;
-    if (word(p, "max") || word(p, "min")) {
-        s->red = word(p, "max") ? TE_RED_MAX : TE_RED_MIN;
+    if (parse_is_word(p, "max") || parse_is_word(p, "min")) {
+        s->red = parse_is_word(p, "max") ? TE_RED_MAX : TE_RED_MIN;
         advance(p);
         end = p->tok.pos + p->tok.len;
         expect(p, TOK_ASSIGN);
@@ -152,7 +148,7 @@ static AstRange *range(Parser *p) {
     AstRange *r = ARENA_NEW(p->f->arena, AstRange);
     r->sym = name->sym;
     r->pos = name->pos;
-    if (!word(p, "in")) expected(p, "'in'");
+    if (!parse_is_word(p, "in")) expected(p, "'in'");
     advance(p);
     r->hi = parse_expr(p);
     if (accept(p, TOK_COLON)) {
@@ -229,7 +225,7 @@ static NameList *left(Parser *p, AstStmt *s) {
 
 static AstStmt *stmt(Parser *p) {
     AstStmt *s = ARENA_NEW(p->f->arena, AstStmt);
-    if (word(p, "let")) {
+    if (parse_is_word(p, "let")) {
         advance(p);
         s->let = true;
         s->rhs = definition(p, &s->sym, &s->pos);
@@ -243,7 +239,7 @@ static AstStmt *stmt(Parser *p) {
     expect(p, TOK_RBRACKET);
     assignment(p, s);
     s->rhs = parse_expr(p);
-    if (word(p, "where")) {
+    if (parse_is_word(p, "where")) {
         advance(p);
         s->where = ranges(p);
     }
@@ -332,14 +328,14 @@ AstItem *parse_file(Front *f, const char *only) {
     advance(p);
     while (!p->failed && p->tok.kind != TOK_END) {
         uint32_t pos = p->tok.pos;
-        if (word(p, "param")) {
+        if (parse_is_word(p, "param")) {
             advance(p);
             tail = params(p, tail);
-        } else if (word(p, "let")) {
+        } else if (parse_is_word(p, "let")) {
             advance(p);
             *tail = let(p);
             tail = &(*tail)->next;
-        } else if (word(p, "op")) {
+        } else if (parse_is_word(p, "op")) {
             if (++n_op > TE_MAX_OPS)
                 parse_error(p, "limit", pos, "more than %d ops", TE_MAX_OPS);
             advance(p);
