@@ -79,6 +79,28 @@ static void test_shapes(void **state) {
     arena_destroy(a);
 }
 
+/* Elements that are stored say in which order columns lie, though values of rows say which indices
+ * are columns.  */
+static void test_order(void **state) {
+    static const char *const text[] = {
+        "op f(A: f16[40,16], B: f16[8,6,16]) -> (S: f32[40], Y: f16[40,6,8]) {"
+        " C[m,x,y] += A[m,k] * B[x,y,k]; S[m] = sum[x,y](C[m,x,y]); Y[m,y,x] = max(C[m,x,y], 0); }",
+        "op f(A: f16[8,6,16], B: f16[40,16]) -> (Y: f16[40,6,8], S: f32[40]) {"
+        " C[x,y,n] += A[x,y,k] * B[n,k]; Y[n,y,x] = max(C[x,y,n], 0); S[n] = sum[x,y](C[x,y,n]); }"};
+    (void)state;
+    Arena *a = arena_create(NULL);
+    const Device *dev = fixture_device(a, "a100");
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+        KernelCase c;
+        assert_null(kernel_open_decided(&c, a, dev, text[i], NULL, JOINED));
+        assert_int_equal(c.plan.n, 1);
+        assert_non_null(c.plan.group[0].stats);
+        assert_int_equal(c.plan.problem[0].extent[AX_N], 48);
+        assert_int_equal(c.plan.problem[0].out_vec, 8);
+    }
+    arena_destroy(a);
+}
+
 /* ---- counters ---- */
 
 /* A program of a kind with whole rows in tiles that divide the product; rows of a thread that are
@@ -348,7 +370,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),   cmocka_unit_test(test_rules),
         cmocka_unit_test(test_choice), cmocka_unit_test(test_strips),
-        cmocka_unit_test(test_counters), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_counters), cmocka_unit_test(test_shapes), cmocka_unit_test(test_order),
         cmocka_unit_test(test_workspace), cmocka_unit_test(test_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,21 +2,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Does statement i reduce what `root` makes, over some of its indices?  */
-static bool reduces(const Te *te, int i, int root) {
-    return te->stmt[i].rhs->kind == TE_REDUCE && te->stmt[i].n_left < te->stmt[root].n_left;
-}
-
-/* The write that decides: of the last statement of the group that reduces its results, else of the
- * last whose tensor is in memory, in terms of the root's indices.  */
-static Affine deciding_write(const Te *te, const Groups *g, int stmt) {
+/* The write that decides, in terms of the root's indices: of the last statement of the group that
+ * makes values of rows of its results, or of the last other one whose tensor is in memory, these
+ * first (`rows`) or those.  */
+static Affine deciding_write(const Te *te, const Groups *g, int stmt, bool rows) {
     Affine out = {0};
-    bool reduced = false;
+    bool found = false;
     for (int i = 0; i < te->n_stmt; i++) {
-        bool own = g->home[i] == g->home[stmt], last = own && reduces(te, i, stmt);
-        if (!last && (!own || reduced || !groups_materialized(te, g, te->stmt[i].tensor)))
+        bool of_rows = te->stmt[i].n_left < te->stmt[stmt].n_left;
+        if (g->home[i] != g->home[stmt] || (found && of_rows != rows) ||
+            (!of_rows && !groups_materialized(te, g, te->stmt[i].tensor)))
             continue;
-        reduced |= last;
+        found |= of_rows == rows;
         Access w;
         access_write(te, &te->stmt[i], &w);
         out = (Affine){0};
@@ -26,9 +23,10 @@ static Affine deciding_write(const Te *te, const Groups *g, int stmt) {
     return out;
 }
 
+/* Values of rows say which side of a product has the rows.  */
 int axes_fastest(const Te *te, const Groups *g, int stmt, const uint8_t *class) {
     const TeStmt *s = &te->stmt[stmt];
-    Affine w = deciding_write(te, g, stmt);
+    Affine w = deciding_write(te, g, stmt, true);
     int best[AX_CLASSES] = {-1, -1, -1, -1}, all = -1;
     for (int i = 0; i < s->n_left; i++) {
         int *of = &best[class[i]];
@@ -230,7 +228,7 @@ static void merge_digits(const Bonds *b, FusedAxis *x) {
 
 void axes_build(const Te *te, const Groups *g, int stmt, const uint8_t *class, Contraction *c) {
     const TeStmt *s = &te->stmt[stmt];
-    Affine write = deciding_write(te, g, stmt);
+    Affine write = deciding_write(te, g, stmt, false);
     bool a_larger = elements(s, c->operand[0].expr) >= elements(s, c->operand[1].expr);
     const TeExpr *large = a_larger ? c->operand[0].expr : c->operand[1].expr;
     const TeExpr *small = a_larger ? c->operand[1].expr : c->operand[0].expr;
