@@ -364,10 +364,11 @@ class Kernel:
 
     def _sources(self, context):
         """Op and profile; one that was read from files finds them again."""
-        if self._op is None:
-            te = self.te.encode()
+        if self._profile is None:
             self._profile = context.make(lib.roller_profile_load, lib.roller_profile_destroy,
                                          self.profile.encode())
+        if self._op is None:
+            te = self.te.encode()
             self._op = context.make(lib.roller_parse, lib.roller_op_destroy, te, len(te),
                                     b"<kernel>", None)
         return self._op, self._profile
@@ -463,7 +464,8 @@ class Kernel:
                                          self._handle.at, values, None)
         self._again.asked.add(tuple(values))
         self._add(made)
-        return Kernel(self._contexts, made)
+        return Kernel(self._contexts, made, None, self._profile,
+                      self._with(workspace_limit=self._workspace_bytes or 1))
 
     def specialize_after(self, calls, most=8):
         """Has sizes that come again specialized: once `calls` calls on a device had the same ones a

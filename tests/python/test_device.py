@@ -2,7 +2,9 @@
 import concurrent.futures
 import copy
 import multiprocessing
+import pathlib
 import pickle
+import tempfile
 import time
 import unittest
 import unittest.mock
@@ -14,6 +16,7 @@ import gpu
 import roller
 from roller._library import lib
 from roller._measure import shared_out
+from test_package import profile_text
 
 ROWS = "param M = 0..40; op rows(A: f32[M,8], s: f32) -> Y: f32[M,8] { Y[m,k] = s * A[m,k]; }"
 SPLIT = "op mm(A: f32[16,2048], B: f32[2048,16]) -> C: f32[16,16] { C[m,n] += A[m,k] * B[k,n]; }"
@@ -165,6 +168,16 @@ class Device(unittest.TestCase):
             k.specialize(M=-1)
         with self.assertRaisesRegex(roller.ArgumentError, "no run-time size 'N'"):
             k.specialize(N=1)
+
+    def test_specialized_of_a_file(self):
+        """It is explained by the profile and the options that it was planned with."""
+        with tempfile.TemporaryDirectory() as folder:
+            own = pathlib.Path(folder, "own.json")
+            own.write_text(profile_text("h200").replace('"h200"', '"own"', 1))
+            k = roller.compile(ROWS.replace("[M,8]", "[M,4096]"), profile=str(own), align=4)
+            k = k.specialize(M=40)
+        self.assertIn("stream", k.explain())
+        self.assertEqual(k.plans(1)[0].text, k.plan)
 
     def until(self, holds):
         end = time.monotonic() + 60
