@@ -8,7 +8,6 @@ import weakref
 from ctypes import byref, c_int64, c_void_p
 
 from . import _abi
-from ._errors import Error
 from ._library import Handle, lib, struct
 
 COUNTED = 4096                  # different sizes whose calls are counted; then it begins anew
@@ -31,8 +30,10 @@ class Again:
         if self._left and not bound:
             self._left -= 1
             return
+        if self._begun >= self.most:
+            return
         values = (c_int64 * self._n)()
-        if self._begun >= self.most or lib.roller_sizes_of(*arrays, values) or 0 in values:
+        if lib.roller_sizes_of(*arrays, values) or 0 in values:
             return
         sizes = tuple(values)
         self._left = self._known = min(2 * self._known + 1, LEFT_OUT) if sizes in self.asked else 0
@@ -56,35 +57,48 @@ class _Maker:
         self._watch = struct(_abi.RollerWatch, stop=ctypes.addressof(self._stop))
 
     def ask(self, kernel, values):
+        try:
+            self._begin()
+            self._jobs.put((kernel, values))
+        except RuntimeError as error:       # no thread is to be had, and the caller needs none
+            kernel()._not_made[tuple(values)] = error
+
+    def _begin(self):
         with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="roller", daemon=True)
-                self._thread.start()
-        self._jobs.put((kernel, values))
+            if self._thread is None and not self._stop.value:
+                thread = threading.Thread(target=self._run, name="roller", daemon=True)
+                thread.start()
+                self._thread = thread
 
     def _run(self):
         while not self._stop.value and (job := self._jobs.get()):
             self._make(*job)
 
     def _make(self, kernel, values):
-        """Nothing here holds the kernel while its other one is compiled."""
+        """What fails is kept with the kernel: nobody waits for it here."""
+        try:
+            made = self._specialized(kernel, values)
+            held = made and kernel()
+            if held:
+                held._add(tuple(values), made)
+        except Exception as error:
+            held = kernel()
+            if held:
+                held._not_made[tuple(values)] = error.with_traceback(None)
+
+    def _specialized(self, kernel, values):
+        """None if nobody wants it any more.  Nothing here holds the kernel while its other one is
+        compiled."""
         held = kernel()
-        if held is None:
-            return
+        if held is None or not held._again.calls:
+            return None
         context, handle, out = held._contexts.get(), held._handle, c_void_p()
         del held
         lib.roller_ctx_watch(context.at, byref(self._watch))
         status = lib.roller_specialize(context.at, handle.at, values, None, byref(out))
-        made = None if status else Handle(out.value, lib.roller_kernel_destroy)
-        held = kernel()
-        if held is None:
-            return
-        try:
-            if status:
-                raise context.error(status)
-            held._add(made)
-        except Error as error:
-            held._not_made[tuple(values)] = error
+        if status:
+            raise context.error(status)
+        return Handle(out.value, lib.roller_kernel_destroy)
 
     def end(self):
         self._stop.value = True

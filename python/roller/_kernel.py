@@ -9,7 +9,7 @@ from ctypes import byref, c_int64, c_size_t, c_void_p
 from . import _abi
 from ._abi import RollerTensor
 from ._again import Again
-from ._errors import ArgumentError, text
+from ._errors import ArgumentError, UsageError, text
 from ._html import sheet
 from ._library import Handle, lib, read_text, strings, struct, thread_error
 from ._measure import race
@@ -236,7 +236,7 @@ class Kernel:
         self._op, self._profile, self._options = op, profile, options
         self._lock, self._loads, self._found = threading.Lock(), {}, {}
         self.trials = ()                # what `fastest` timed
-        self._special, self._not_made, self._again = (), {}, Again(self)
+        self._special, self._not_made, self._again = {}, {}, Again(self)
         self._workspace_bytes = lib.roller_kernel_workspace(handle.at)
 
     def __reduce__(self):
@@ -448,11 +448,12 @@ class Kernel:
         """Plans and compiles it for some values of run-time sizes, k.specialize(M=64), or takes that
         from the cache; gives the new kernel.  Launches of this one on a device take it at these
         sizes from then on, those of other threads too, and at all others what they took.  Sizes that
-        are not named stay open.  The order in which terms are added may be another.
+        are not named stay open.  The order in which terms are added may be another.  There is room
+        for 64 of them.
         """
         op, s = self._op_at, struct(_abi.RollerSize)
         for name, value in sizes.items():
-            if value < 0:
+            if not 0 <= value < 2 ** 63:
                 raise ArgumentError(f"{name} = {value} is no size", status="SIZE")
         values = (c_int64 * lib.roller_op_sizes(op))()
         for i in range(len(values)):
@@ -460,10 +461,13 @@ class Kernel:
             values[i] = sizes.pop(text(s.name), -1) if s.runtime else s.value
         for name in sizes:
             raise ArgumentError(f"there is no run-time size '{name}'", status="SIZE")
-        made = self._contexts.get().make(lib.roller_specialize, lib.roller_kernel_destroy,
-                                         self._handle.at, values, None)
-        self._again.asked.add(tuple(values))
-        self._add(made)
+        made = self._special.get(tuple(values))
+        if made is None:
+            self._need_place()
+            made = self._contexts.get().make(lib.roller_specialize, lib.roller_kernel_destroy,
+                                             self._handle.at, values, None)
+            self._again.asked.add(tuple(values))
+            self._add(tuple(values), made)
         return Kernel(self._contexts, made, None, self._profile,
                       self._with(workspace_limit=self._workspace_bytes or 1))
 
@@ -481,7 +485,7 @@ class Kernel:
         """What launches on devices took: this kernel, then those for the sizes at hand, each with
         its sizes and its number of launches; those that could not be made have an `error`.
         """
-        special, counts, p = self._special, Counter(), struct(_abi.RollerExecProgram)
+        special, counts, p = list(self._special.values()), Counter(), struct(_abi.RollerExecProgram)
         for loaded in list(self._loads.values()):
             i = 0
             while lib.roller_exec_program(loaded.at, i, byref(p)) == 0:
@@ -496,11 +500,19 @@ class Kernel:
     def _runtime(self):
         return any(isinstance(s, dict) for s in self.sizes.values())
 
-    def _add(self, made):
+    def _need_place(self):
+        if len(self._special) >= _abi.ROLLER_MOST_ADDED:
+            raise UsageError("there is no room for another kernel", status="USAGE")
+
+    def _add(self, values, made):
         with self._lock:
+            if values in self._special:
+                return
+            self._need_place()
             for loaded in self._loads.values():
                 self._add_to(loaded, made)
-            self._special += (made,)
+            self._special[values] = made
+            self._not_made.pop(values, None)
 
     @staticmethod
     def _add_to(loaded, made):
@@ -524,7 +536,7 @@ class Kernel:
                     if status:
                         raise thread_error(status)
                     found = Handle(out.value, lib.roller_exec_destroy)
-                    for made in self._special:
+                    for made in self._special.values():
                         self._add_to(found, made)
                     self._loads[device] = found
         return found

@@ -5,6 +5,7 @@ import multiprocessing
 import pathlib
 import pickle
 import tempfile
+import threading
 import time
 import unittest
 import unittest.mock
@@ -164,10 +165,22 @@ class Device(unittest.TestCase):
             self.run_rows(made, 8)
         with self.assertRaisesRegex(roller.ArgumentError, "not for M = 41"):
             k.specialize(M=41)
-        with self.assertRaisesRegex(roller.ArgumentError, "M = -1 is no size"):
-            k.specialize(M=-1)
+        for value in (-1, 2 ** 64 + 7):
+            with self.assertRaisesRegex(roller.ArgumentError, f"M = {value} is no size"):
+                k.specialize(M=value)
         with self.assertRaisesRegex(roller.ArgumentError, "no run-time size 'N'"):
             k.specialize(N=1)
+
+    def test_specialize_too_often(self):
+        """Sizes that are asked for again take no place, and what finds none breaks nothing."""
+        k = roller.compile(ROWS, profile="h200")
+        with unittest.mock.patch.object(roller._abi, "ROLLER_MOST_ADDED", 2):
+            for m in (7, 8, 7, 8):
+                self.assertEqual(k.specialize(M=m).sizes, {"M": m})
+            with self.assertRaisesRegex(roller.UsageError, "no room for another"):
+                k.specialize(M=9)
+        self.run_rows(k, 7)
+        self.assertEqual([t.launches for t in k.taken], [0, 1, 0])
 
     def test_specialized_of_a_file(self):
         """It is explained by the profile and the options that it was planned with."""
@@ -210,6 +223,32 @@ class Device(unittest.TestCase):
         del k, bound
         self.until(lambda: gone() is None)
 
+    def test_specialize_no_more(self):
+        """What waits for its turn is not made once it is not wanted, and nothing is there twice."""
+        k, other = (roller.compile(ROWS, profile="h200") for _ in range(2))
+        begun, go_on = threading.Event(), threading.Event()
+        make = lib.roller_specialize
+
+        def wait(*args):
+            if threading.current_thread() is not threading.main_thread():
+                begun.set()
+                go_on.wait(60)
+            return make(*args)
+        with unittest.mock.patch.object(lib, "roller_specialize", wait):
+            for x in (other, k):
+                x.specialize_after(1)
+                self.run_rows(x, 11)
+            self.assertTrue(begun.wait(60))
+            k.specialize_after(0)
+            other.specialize(M=11)
+            self.run_rows(other, 11)
+            go_on.set()
+            for _ in range(2):                      # the first is not looked at
+                self.run_rows(other, 12)
+            self.until(lambda: len(other.taken) == 3)
+        self.assertEqual(len(k.taken), 1)
+        self.assertEqual([t.launches for t in other.taken], [3, 1, 0])
+
     def test_specialize_fails(self):
         """What cannot be made is told, and nothing changes."""
         k = roller.compile(ROWS, profile="h200")
@@ -221,6 +260,24 @@ class Device(unittest.TestCase):
         self.assertIsInstance(k.taken[1].error, roller.Error)
         self.run_rows(k, 5)
         self.assertEqual(k.taken[0].launches, 2)
+
+    def test_specialize_goes_on(self):
+        """Whatever ends the making of one, calls go on, and others are made."""
+        k = roller.compile(ROWS, profile="h200")
+        k.specialize_after(1)
+        with unittest.mock.patch.object(lib, "roller_specialize", side_effect=MemoryError):
+            self.run_rows(k, 5)
+            self.until(lambda: len(k.taken) == 2)
+        maker = roller._again._Maker()
+        with unittest.mock.patch.object(roller._again, "_maker", maker):
+            with unittest.mock.patch.object(threading.Thread, "start", side_effect=RuntimeError):
+                self.run_rows(k, 6)
+            self.run_rows(k, 7)
+            self.until(lambda: len(k.taken) == 4)
+            maker.end()
+        self.assertEqual([type(t.error) for t in k.taken],
+                         [type(None), type(None), MemoryError, RuntimeError])
+        self.assertEqual([t.sizes["M"] for t in k.taken[1:]], [7, 5, 6])
 
     def test_nothing_to_do(self):
         a, y = (gpu.Array(np.zeros((0, 8), "f4")) for _ in range(2))
