@@ -218,11 +218,40 @@ static void refusals(void **state) {
     roller_exec_destroy(own);
     for (int i = 0; i < ROLLER_MOST_ADDED; i++)
         assert_int_equal(roller_exec_add(e, k), ROLLER_OK);
-    refused(roller_exec_add(e, k), ROLLER_USAGE, NULL, "no place");
+    refused(roller_exec_add(e, k), ROLLER_USAGE, NULL, "no room");
     roller_kernel_destroy(k);
     computes(e, p, 64, 16);
     assert_int_equal(launches(e, ROLLER_MOST_ADDED), 1);
     roller_exec_destroy(e);
+}
+
+/* Sizes that are known, unused or derived from others keep their places, and none is asked for.  */
+static void other_sizes(void **state) {
+    (void)state;
+#define PRODUCT                                                                                    \
+    "op mm(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] "                                              \
+    "{ C[m,n] += (m < 4 * H ? A[m,k] : 0) * B[k,n]; }"
+    RollerKernel *k = compile("param Z = 7; param M = 0..96 % 4; param K = 64; let H = M / 4; "
+                              "param N = 8..32; " PRODUCT, NULL), *own;
+    RollerExec *e = loaded(k);
+    Product *p = product(arena);
+    int64_t value[3];
+    begin(p, 64, 16);
+    assert_int_equal(roller_sizes_of(k, p->in, 2, &p->out, 1, value), ROLLER_OK);
+    assert_memory_equal(value, ((int64_t[]){64, 64, 16}), sizeof value);
+    value[1] = 1;
+    assert_int_equal(roller_specialize(ctx, k, value, NULL, &own), ROLLER_OK);
+    adds(e, own);
+    computes(e, p, 64, 16);
+    computes(e, p, 60, 16);
+    assert_int_equal(launches(e, 1), 1);
+    own = compile("param M = 64; param K = 64; let H = M / 4; param N = 8; param Z = 8; " PRODUCT,
+                  NULL);
+    refused(roller_exec_add(e, own), ROLLER_ARGS, NULL, "not of the same op");
+#undef PRODUCT
+    roller_kernel_destroy(own);
+    roller_exec_destroy(e);
+    roller_kernel_destroy(k);
 }
 
 /* The sizes that tensors have, and the same kernel for them, are those that were asked for.  */
@@ -370,6 +399,8 @@ static void captures_go_on(void **state) {
     int (*capture)(CudaStream stream, int mode) = NULL;
     int (*end)(CudaStream stream, void **graph) = NULL;
     int (*drop)(void *graph) = NULL;
+    int (*exchange)(int *mode) = NULL;
+    int mode = OF_ALL_THREADS;
     CudaStream stream;
     void *graph;
     Product *p = product(arena);
@@ -381,11 +412,14 @@ static void captures_go_on(void **state) {
     *(void **)&capture = call_of("cuStreamBeginCapture_v2");
     *(void **)&end = call_of("cuStreamEndCapture");
     *(void **)&drop = call_of("cuGraphDestroy");
+    *(void **)&exchange = call_of("cuThreadExchangeStreamCaptureMode");
     assert_int_equal(capture(stream, OF_ALL_THREADS), 0);
     adds(e, k);
     assert_int_equal(launch(e, p, ROOM, stream), ROLLER_OK);
     assert_int_equal(end(stream, &graph), 0);
     assert_int_equal(drop(graph), 0);
+    assert_int_equal(exchange(&mode), 0);
+    assert_int_equal(mode, OF_ALL_THREADS);           /* as it was: nothing else is permitted */
     assert_int_equal(launches(e, 1), 1);
     roller_exec_destroy(e);
     assert_int_equal(control(NULL), 0);
@@ -486,7 +520,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(taken_at_its_sizes), cmocka_unit_test(refusals),
         cmocka_unit_test(sizes_of_tensors),   cmocka_unit_test(told),
-        cmocka_unit_test(more_programs),
+        cmocka_unit_test(other_sizes),        cmocka_unit_test(more_programs),
         cmocka_unit_test(within_workspace),   cmocka_unit_test(workspaces),
         cmocka_unit_test(captured),           cmocka_unit_test(captures_go_on),
         cmocka_unit_test(added_meanwhile),    cmocka_unit_test(freed_meanwhile),

@@ -241,7 +241,7 @@ RollerStatus roller_exec_add(RollerExec *e, const RollerKernel *k) {
     if (!s) s = load_into(&c, &more);
     if (s || take_place(e->shared, more)) return (RollerStatus)s;
     roller_exec_destroy(more);
-    return thread_keep(ST_USAGE, "there is no place for another kernel", NULL, NULL);
+    return thread_keep(ST_USAGE, "there is no room for another kernel", NULL, NULL);
 }
 
 /* NULL: there are no more.  */
