@@ -84,9 +84,11 @@ static void test_shapes(void **state) {
 static void test_order(void **state) {
     static const char *const text[] = {
         "op f(A: f16[40,16], B: f16[8,6,16]) -> (S: f32[40], Y: f16[40,6,8]) {"
-        " C[m,x,y] += A[m,k] * B[x,y,k]; S[m] = sum[x,y](C[m,x,y]); Y[m,y,x] = max(C[m,x,y], 0); }",
+        " C[m,x,y] += A[m,k] * B[x,y,k]; S[m] = sum[x,y](C[m,x,y]);"
+        " Y[m,y,x] = max(C[m,x,y], 0); }",
         "op f(A: f16[8,6,16], B: f16[40,16]) -> (Y: f16[40,6,8], S: f32[40]) {"
-        " C[x,y,n] += A[x,y,k] * B[n,k]; Y[n,y,x] = max(C[x,y,n], 0); S[n] = sum[x,y](C[x,y,n]); }"};
+        " C[x,y,n] += A[x,y,k] * B[n,k]; Y[n,y,x] = max(C[x,y,n], 0);"
+        " S[n] = sum[x,y](C[x,y,n]); }"};
     (void)state;
     Arena *a = arena_create(NULL);
     const Device *dev = fixture_device(a, "a100");
@@ -370,8 +372,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),   cmocka_unit_test(test_rules),
         cmocka_unit_test(test_choice), cmocka_unit_test(test_strips),
-        cmocka_unit_test(test_counters), cmocka_unit_test(test_shapes), cmocka_unit_test(test_order),
-        cmocka_unit_test(test_workspace), cmocka_unit_test(test_work),
+        cmocka_unit_test(test_counters), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_order), cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
