@@ -176,28 +176,31 @@ class _Call:
         if workspace is not None:
             at, size, kept = workspace_of(workspace)
         elif k._workspace_bytes:
-            at, size, kept = self._workspace(loaded, arrays, stream)
+            at, size, kept = self._workspace(loaded, arrays, stream, bound)
         return (loaded, *arrays, at, size,
                 current_stream(self.first) if stream is None else stream_address(stream)), kept
 
-    def _workspace(self, loaded, arrays, stream):
-        """As large as the kernel for these sizes wants it.  Where it cannot be made it is left out,
-        if the kernel for all sizes does without."""
-        need, best = (_bytes(function, at, *arrays) for function, at in (
-            (lib.roller_bind_workspace, self.kernel._handle.at), (lib.roller_workspace, loaded)))
-        if need and stream is not None:
-            raise ArgumentError(f"{need} bytes of workspace are needed, and only the "
-                                "arrays' library knows when its own stream is done with them",
-                                status="WORKSPACE",
-                                hint="with stream= give workspace=, an array of as many bytes")
-        if not best or stream is not None:
+    def _workspace(self, loaded, arrays, stream, bound):
+        """As large as the kernel for these sizes wants it, or one that is made for what is bound.
+        Where it cannot be made it is left out, if the kernel for all sizes does without."""
+        k = self.kernel
+        wanted = (k._workspace_bytes if bound and k._again.calls else
+                  _bytes(lib.roller_workspace, loaded, *arrays))
+        if not wanted:
             return None, 0, None
-        try:
-            return workspace_of(empty_like(self.first, (best,), "u8"))
-        except TypeError:
-            if need:
-                raise
+        if stream is None:
+            try:
+                return workspace_of(empty_like(self.first, (wanted,), "u8"))
+            except TypeError as error:
+                refused = error
+        need = _bytes(lib.roller_bind_workspace, k._handle.at, *arrays)
+        if not need:
             return None, 0, None
+        if stream is None:
+            raise refused
+        raise ArgumentError(f"{need} bytes of workspace are needed, and only the arrays' library "
+                            "knows when its own stream is done with them", status="WORKSPACE",
+                            hint="with stream= give workspace=, an array of as many bytes")
 
     def result(self):
         return self.out[0] if len(self.out) == 1 else self.out

@@ -279,6 +279,37 @@ class Device(unittest.TestCase):
                          [type(None), type(None), MemoryError, RuntimeError])
         self.assertEqual([t.sizes["M"] for t in k.taken[1:]], [7, 5, 6])
 
+    def test_specialize_workspace(self):
+        """What is bound has room for the kernel that is made for it; one that wants none gets none."""
+        k = roller.compile("param M = 1..64;" + SPLIT.replace("[16,", "[M,"), profile="h200",
+                           programs=1)
+        a, b, c = (gpu.Array(np.ones(s, "f4")) for s in ((16, 2048), (2048, 16), (16, 16)))
+        k.specialize_after(1)
+        with unittest.mock.patch.object(roller._kernel, "empty_like",
+                                        lambda x, shape, dtype: gpu.Array(np.zeros(shape, "u1"))):
+            bound = k.bind(a, b, out=c)
+        self.until(lambda: len(k.taken) == 2)
+        bound()
+        np.testing.assert_array_equal(c.numpy(), np.full((16, 16), 2048))
+        self.assertEqual(k.taken[1].launches, 1)
+        k.specialize(M=1)
+        a, c = (gpu.Array(np.ones((1, n), "f4")) for n in (2048, 16))
+        k(a, b, out=c, stream=0)
+        np.testing.assert_array_equal(c.numpy(), np.full((1, 16), 2048))
+
+    def test_specialize_looks(self):
+        """It looks at ever fewer calls of sizes that have a kernel, and still finds others."""
+        k = roller.compile(ROWS, profile="h200")
+        k.specialize(M=7)
+        k.specialize_after(2)
+        with unittest.mock.patch.object(lib, "roller_sizes_of", wraps=lib.roller_sizes_of) as looks:
+            for _ in range(20):
+                self.run_rows(k, 7)
+        self.assertEqual(looks.call_count, 4)       # at calls 1, 3, 7 and 15
+        for _ in range(100):
+            self.run_rows(k, 8)
+        self.until(lambda: len(k.taken) == 3)
+
     def test_nothing_to_do(self):
         a, y = (gpu.Array(np.zeros((0, 8), "f4")) for _ in range(2))
         self.rows(a, 1, out=y)
