@@ -15,7 +15,8 @@
  *   DRAM: (unique bytes + bytes read again) / read rate + outputs / write rate; either rate at most
  *       busy SMs * clock * dram per_sm_max
  *   L2: sum over sources of reads * e * M * N * touches, for those without rows once per block;
- *       stored: runs of min(T, 32) * VN columns, of 32 * VN where T * VN is the row
+ *       stored by each map: runs of min(T, 32) * VN columns, of 32 * VN where T * VN is the row; of
+ *       columns that lie apart, read or stored: the sectors that a warp touches, one element a lane
  *   wavefronts: lines of 128 bytes that a request covers; rows in shared memory: one store and one
  *       load for each pass
  *   work: per element and pass: the statements evaluated in it, one that does not stay again; calls
@@ -45,8 +46,8 @@
  * min(T, 32) / 32 * (work + 12) instructions per pass.
  *
  * Strips (RowGroup.strips).  Lanes stand along BM rows first: a request's lines and sectors are
- * those of 32 / min(BM, 32) runs of min(BM, 32) neighbours, where these are so in memory.  In the
- * tree of a row's values the levels are those of the lanes that share a row, then each
+ * those of 32 / min(BM, 32) runs of min(BM, 32) neighbours, where these are so in memory, else those
+ * that its lanes touch.  In the tree of a row's values the levels are those of the lanes that share a row, then each
  * thread reads its share of the parts in shared memory, and these lanes meet.
  *
  * Reads alone must be in flight: stores wait for nobody, so a kernel that writes as much as it
@@ -125,38 +126,49 @@ static void add(Traffic *t, double times, double vec, double wavefronts, double 
     t->bytes += times * bytes;
 }
 
-/* Lines of 128 bytes that a request of a warp touches, one element a lane; lanes stand along rows,
- * `beside` apart, before they stand along columns.  */
-static double lines_of_strips(const Row *x, const RowSource *s) {
+/* Are elements accessed one by one, lane by lane: those of strips, or of columns apart?  */
+static bool is_apart(const Row *x, const RowSteps *at) {
+    return rprog_row_strips(x->m->p) || at->step != 1;
+}
+
+/* Pieces of `size` bytes that a request of a warp touches, one element a lane.  Lanes of strips
+ * stand along rows before they stand along columns, others the other way round.  */
+static double pieces(const Row *x, const RowSteps *at, int bytes, int size) {
+    bool strips = rprog_row_strips(x->m->p);
     int rows = x->r->block.extent[AX_M] < WARP ? x->r->block.extent[AX_M] : WARP, n = 0;
-    int64_t seen[WARP];
+    int columns = x->threads < WARP ? (int)x->threads : WARP;
+    int64_t seen[WARP], step = at->step ? at->step : INT32_MAX;
     for (int lane = 0; lane < WARP; lane++) {
-        int64_t at = (lane / rows * s->step + lane % rows * s->beside) * s->bytes / 128;
+        int row = strips ? lane % rows : lane / columns;
+        int column = strips ? lane / rows : lane % columns * x->r->store_vec;
+        int64_t piece = (column * step + row * at->beside) * bytes / size;
         int i = 0;
-        while (i < n && seen[i] != at) i++;
-        if (i == n) seen[n++] = at;
+        while (i < n && seen[i] != piece) i++;
+        if (i == n) seen[n++] = piece;
     }
     return n;
 }
 
-/* Bytes of the sectors of runs of neighbouring rows, of `bytes` an element.  */
-static double strip_bytes(const Row *x, double bytes, int64_t side) {
+/* Bytes of the sectors of all elements that are accessed one by one: of runs of neighbouring rows,
+ * or of a request.  */
+static double bytes_apart(const Row *x, const RowSteps *at, int bytes) {
     double rows = lesser(x->r->block.extent[AX_M], WARP);
-    return mp_sent(bytes * x->elements, rows, bytes, (double)side * bytes);
+    if (rprog_row_strips(x->m->p) && at->beside == 1)
+        return mp_sent(bytes * x->elements, rows, bytes, (double)at->side * bytes);
+    return SECTOR * x->elements * pieces(x, at, bytes, SECTOR) / WARP;
 }
 
-/* A source of strips: lines of a request, sectors of all.  */
-static void add_strips(const Row *x, const RowSource *s, double times, Traffic *t, double *l2) {
-    double part = s->beside == 1 ? strip_bytes(x, s->bytes, s->side) : SECTOR * x->elements;
-    if (!s->by_row) part = (double)s->bytes * (double)x->f->columns * x->blocks;
-    add(t, times, 1, lines_of_strips(x, s), WARP * s->bytes);
+/* A source whose elements are read one by one: lines of a request, sectors of all.  */
+static void add_apart(const Row *x, const RowSource *s, double times, Traffic *t, double *l2) {
+    double part = bytes_apart(x, &s->at, s->bytes);
+    if (!s->by_row) part = (double)s->bytes * (double)x->f->columns * x->blocks / x->r->split;
+    add(t, times, 1, pieces(x, &s->at, s->bytes, 128), WARP * s->bytes);
     *l2 += times * part;
 }
 
 /* Lines of 128 bytes that a request of a warp touches; lanes of one row are neighbours.  */
-static double lines(const Row *x, int bytes, int64_t step, bool by_row) {
-    double lanes = lesser(x->threads, WARP), vec = x->r->store_vec;
-    double run = lanes * vec * bytes * greater((double)(step < 0 ? -step : step), 1);
+static double lines(const Row *x, int bytes, bool by_row) {
+    double lanes = lesser(x->threads, WARP), vec = x->r->store_vec, run = lanes * vec * bytes;
     double rows = by_row ? WARP / lanes : 1, row = (double)x->f->columns * bytes;
     /* Rows that follow each other in memory share lines.  */
     return lesser(greater(rows * lesser(run, row) / 128, 1) + (run < row ? rows - 1 : 0), WARP);
@@ -195,30 +207,44 @@ static double add_ends(const Row *x, Traffic *t, double times) {
     return times * (double)x->f->rows * SECTOR;
 }
 
-/* Sectors of all stores, in bytes: threads of a row side by side, and rows where no thread has more
- * than one vector.  */
-static double sent_of(const Row *x) {
-    double bytes = x->f->element_bytes, row = (double)x->f->columns, width = x->r->store_vec;
+/* Sectors of what a map stores, in bytes: threads of a row side by side, and rows where no thread
+ * has more than one vector.  */
+static double sent_of(const Row *x, const RowStore *s) {
+    double row = (double)x->f->columns, width = x->r->store_vec, bytes = s->bytes;
     bool one = row == x->threads * width;
-    if (bytes <= 0) return 0;
-    if (rprog_row_strips(x->m->p)) return strip_bytes(x, bytes, x->m->p->row->source[0].side);
     return mp_sent(bytes * x->elements, one ? WARP : lesser(x->threads, WARP), width * bytes,
                    rprog_row_ends(x->m->p, x->r) ? width * bytes : row * bytes);
+}
+
+/* What maps store.  */
+static void add_stores(const Row *x, Traffic *t, double *sent) {
+    for (int i = 0; i < x->f->n_store; i++) {
+        const RowStore *s = &x->f->store[i];
+        double vec = x->r->store_vec;
+        if (is_apart(x, &s->at)) {
+            add(t, 1, 1, pieces(x, &s->at, s->bytes, 128), WARP * s->bytes);
+            *sent += bytes_apart(x, &s->at, s->bytes);
+        } else {
+            add(t, 1, vec, greater(s->bytes * vec / 4, 1), WARP * s->bytes);
+            *sent += sent_of(x, s);
+        }
+    }
+    if (x->f->n_store > 0) *sent += add_ends(x, t, 1);
 }
 
 /* What 32 elements cost the load and store unit; bytes from L2 and to it.  */
 static Traffic traffic_of(const Row *x, double *l2, double *sent) {
     Traffic t = {0};
-    *l2 = 0;
-    *sent = sent_of(x);
+    *l2 = *sent = 0;
     for (int k = 0; k < x->f->n_source; k++) {
         const RowSource *s = &x->f->source[k];
         double vec = rprog_row_width(x->m->p, x->r, s), times = reads_of(x, s);
-        if (rprog_row_strips(x->m->p)) {
-            add_strips(x, s, times, &t, l2);
+        if (is_apart(x, &s->at)) {
+            add_apart(x, s, times, &t, l2);
+            if (rprog_row_holds(x->r, s)) add(&t, count_bits(s->passes) + 1, 1, 1, 0);
             continue;
         }
-        double wave = lines(x, s->bytes, s->step, s->by_row);
+        double wave = lines(x, s->bytes, s->by_row);
         bool flat = x->r->keep == KEEP_FLAT && s->by_row;
         if (flat) add(&t, times, 16.0 / s->bytes, 2 * 4, WARP * s->bytes);
         else add(&t, times, vec, wave * vec / x->r->store_vec, WARP * s->bytes);
@@ -234,10 +260,7 @@ static Traffic traffic_of(const Row *x, double *l2, double *sent) {
         if (x->r->keep == KEEP_FLAT) add(&t, passes_over, vec, flat_wavefronts(x, s), 0);
         else add(&t, passes_over + 1, vec, greater(vec * s->bytes / 4, 1), 0);
     }
-    double bytes = x->f->element_bytes;
-    double store = greater(bytes * x->r->store_vec / 4, 1);
-    if (bytes > 0) add(&t, 1, x->r->store_vec, store, WARP * bytes);
-    if (bytes > 0) *sent += add_ends(x, &t, 1);
+    add_stores(x, &t, sent);
     return t;
 }
 

@@ -74,6 +74,11 @@ static int64_t rows_beside(const TeStmt *frame, const Access *x) {
     return n;
 }
 
+static RowSteps steps_of(const Te *te, const TeStmt *frame, const Access *x, int *varies) {
+    return (RowSteps){rtile_row_stride(te, frame, x, varies), beside(frame, x),
+                      rows_beside(frame, x)};
+}
+
 /* Does each row have elements of its own?  A single one has.  */
 static bool is_by_row(const Te *te, const RowFacts *f, const Access *x) {
     const TeStmt *frame = frame_of(te, f->group);
@@ -118,10 +123,8 @@ static int add_source(const Te *te, RowFacts *f, const TeStmt *s, const Access *
     RowSource *new = &f->source[f->n_source];
     *new = (RowSource){.tensor = x->tensor, .made = made, .access = *x,
                        .bytes = te_dtype_bytes(te->tensor[x->tensor].dtype),
-                       .by_row = is_by_row(te, f, x),
-                       .beside = beside(frame, x),
-                       .side = rows_beside(frame, x)};
-    new->step = rtile_row_stride(te, frame, x, &new->varies);
+                       .by_row = is_by_row(te, f, x)};
+    new->at = steps_of(te, frame, x, &new->varies);
     new->vec = rtile_row_vector(te, frame, x, align);
     Access own;
     if (x->read) {
@@ -200,14 +203,12 @@ static void count_work(const Te *te, RowFacts *f, const bool *stored) {
     const RowGroup *g = f->group;
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &te->stmt[g->stmt[i]];
-        int bytes = te_dtype_bytes(te->tensor[s->tensor].dtype);
         double ops = stmt_ops(te, s);
         for (int p = 0; p < g->n_pass; p++) {
             if (f->eval[i] >> p & 1) f->ops[p] += ops + (g->role[i] == ROW_MAP && stored[i]);
         }
         if (g->role[i] == ROW_REDUCE) f->reduces[g->pass[i]]++;
         f->followers += g->follow[i] != FOLLOW_NONE;
-        if (stored[i] && g->role[i] == ROW_MAP) f->element_bytes += bytes;
     }
 }
 
@@ -217,7 +218,7 @@ static bool is_flat(const Te *te, const TeStmt *frame, const RowFacts *f, const 
     int64_t next = f->columns;
     int whole = RTILE_ACCESS / s->bytes;
     const Affine *at = &s->access.offset;
-    if (s->made || s->step != 1 || rtile_widest(&te->tensor[s->tensor], align) < whole ||
+    if (s->made || s->at.step != 1 || rtile_widest(&te->tensor[s->tensor], align) < whole ||
         s->access.c_varies || at->c % whole)
         return false;
     for (int i = frame->n_left - 1; i >= 0; i--) {
@@ -262,7 +263,10 @@ RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const
         if (!stored[i] || g->role[i] != ROW_MAP) continue;
         access_write(te, s, x);
         rtile_row_access(g->axis[i], s->n_index, x);
-        int vec = rtile_row_vector(te, frame, x, align);
+        int varies, vec = rtile_row_vector(te, frame, x, align);
+        f->store[f->n_store++] = (RowStore){te_dtype_bytes(te->tensor[s->tensor].dtype),
+                                            steps_of(te, frame, x, &varies)};
+        f->element_bytes += te_dtype_bytes(te->tensor[s->tensor].dtype);
         f->vec = vec > f->vec ? vec : f->vec;
         beside[n++] = x;
     }

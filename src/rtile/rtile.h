@@ -54,6 +54,18 @@ typedef struct {
 
 enum { ROW_MAX_SOURCES = 32 };
 
+/* How far apart a row group's elements lie in a tensor, in elements.  */
+typedef struct {
+    int64_t step;             /* from column to column, at the largest sizes; 0: by no one step */
+    int64_t beside;           /* from row to row of the innermost index of rows, */
+    int64_t side;             /* rows in a run of neighbours, or a divisor of their number */
+} RowSteps;
+
+typedef struct {
+    int bytes;                /* of an element */
+    RowSteps at;
+} RowStore;
+
 /* What the statements of a row group read at neighbouring elements along the columns.  */
 typedef struct {
     int tensor;
@@ -63,10 +75,8 @@ typedef struct {
     int bytes;                /* of an element */
     int vec;                  /* widest access to neighbouring columns; 1: not adjacent */
     int peel_vec;             /* the same in vectors that begin with RowFacts.peel */
-    int64_t step;             /* elements from column to column, at the largest sizes; */
-    int varies;               /* the index whose run-time stride that is, -1: it is constant; */
-    int64_t beside;           /* from row to row of the innermost index of rows, */
-    int64_t side;             /* rows in a run of neighbours, or a divisor of their number */
+    RowSteps at;
+    int varies;               /* the index whose run-time stride at.step is, -1: it is constant */
     uint64_t passes;          /* bit p: pass p reads it */
     uint64_t bare;            /* the same where values (RowValue) are kept */
     Access access;            /* over the frame's indices */
@@ -104,7 +114,9 @@ typedef struct {
     int followers;                        /* of them all */
     bool flat;                /* rows of all sources that differ by row follow each other in memory,
                                * the first one aligned to 16 bytes */
-    double element_bytes;     /* written per element by maps */
+    int n_store;
+    RowStore store[ROW_MAX_STMTS];        /* of maps */
+    double element_bytes;     /* of them all */
 } RowFacts;
 
 /* What the statements behind a contraction do with rows of its results (KernelGroup.stats).  Pass p

@@ -39,10 +39,10 @@ Ir row_stepped(const Kernel *k, const RowSource *s, Ir col) {
     const Cg *cg = k->cg;
     if (s->varies >= 0)
         return ir_mul(cg, ir_cast(cg, IR_I64, col), size_of_stride(cg, &s->access, s->varies));
-    int64_t size = s->step < 0 ? -s->step : s->step;
+    int64_t size = s->at.step < 0 ? -s->at.step : s->at.step;
     bool wide = row_wide(k) || k->task->p->extent[AX_N] * size > INT32_MAX / 2;
-    if (s->step == 1) return col;
-    return ir_mul(cg, wide ? ir_cast(cg, IR_I64, col) : col, cg_int(cg, TE_I64, s->step));
+    if (s->at.step == 1) return col;
+    return ir_mul(cg, wide ? ir_cast(cg, IR_I64, col) : col, cg_int(cg, TE_I64, s->at.step));
 }
 
 IrBase row_base(const Kernel *k) { return place_base(row_wide(k)); }
