@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/clock.h"
 #include "driver/pipeline/compile.h"
+#include "driver/sizes/size_values.h"
 #include "roller.h"
 #include <math.h>
 #include <stdio.h>
@@ -205,7 +206,7 @@ static void must(RollerCtx *ctx, RollerStatus s) {
 static int64_t *values_of(Arena *a, const Te *te, const int64_t *size) {
     int64_t *value = ARENA_ARRAY(a, int64_t, te->n_size + 1), n = 0;
     for (int s = 0; s < te->n_size; s++)
-        if (te->size[s].used && te->size[s].kind != TE_SIZE_LET) value[n++] = size[s];
+        if (size_is_param(&te->size[s])) value[n++] = size[s];
     return value;
 }
 

@@ -278,8 +278,7 @@ static bool serves(const RollerExec *e, const int64_t *size) {
     const Te *te = e->kernel->plans->set.te;
     bool all = true;
     for (int i = 0; i < te->n_size && all; i++)
-        all = te->size[i].kind == TE_SIZE_LET || !te->size[i].used ||
-              size_promised(&te->size[i], size[i]);
+        all = !size_is_param(&te->size[i]) || size_promised(&te->size[i], size[i]);
     return all;
 }
 

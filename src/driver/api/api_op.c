@@ -1,6 +1,7 @@
 /* roller.h: what an op says of itself: its texts, arguments and sizes.  */
 #include "driver/handle/arguments.h"
 #include "driver/handle/handle.h"
+#include "driver/sizes/size_values.h"
 #include <string.h>
 
 RollerStatus roller_op_text(const RollerOp *op, RollerOpText what, const char **text,
@@ -19,7 +20,7 @@ int roller_op_args(const RollerOp *op) { return op->te->n_in + op->te->n_out; }
 
 static const TeSize *used_param(const Te *te, int i) {
     for (int k = 0; k < te->n_size; k++)
-        if (te->size[k].used && te->size[k].kind != TE_SIZE_LET && i-- == 0) return &te->size[k];
+        if (size_is_param(&te->size[k]) && i-- == 0) return &te->size[k];
     return NULL;
 }
 

@@ -15,7 +15,7 @@ RollerStatus roller_sizes_of(const RollerKernel *k, const RollerTensor *in, int 
     Status s = arguments_check(&x, &fit);
     if (s) return thread_keep(s, fit.why, *fit.hint ? fit.hint : NULL, NULL);
     for (int i = 0; i < te->n_size; i++)
-        if (te->size[i].used && te->size[i].kind != TE_SIZE_LET) *value++ = fit.size[i];
+        if (size_is_param(&te->size[i])) *value++ = fit.size[i];
     return thread_keep(ST_OK, NULL, NULL, NULL);
 }
 
@@ -32,7 +32,7 @@ static Status fix(RollerCtx *ctx, void *user) {
     c->define = ARENA_ARRAY(c->arena, const char *, c->te->n_size + 1);
     for (int i = 0, given = 0; i < c->te->n_size; i++) {
         const TeSize *size = &c->te->size[i];
-        if (!size->used || size->kind == TE_SIZE_LET) continue;
+        if (!size_is_param(size)) continue;
         int64_t v = c->value[given++];
         if (size->kind != TE_SIZE_RUNTIME || v < 0) continue;
         Status s = size_check(&ctx->diag, size, v);

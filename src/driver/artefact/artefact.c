@@ -1,5 +1,6 @@
 #include "driver/artefact/artefact.h"
 #include "base/json.h"
+#include "driver/sizes/size_values.h"
 
 #include <string.h>
 
@@ -39,7 +40,7 @@ static json_t *sizes(Arena *a, const Te *te) {
     json_t *o = json_new(a, json_object());
     for (int i = 0; i < te->n_size; i++) {
         const TeSize *s = &te->size[i];
-        if (!s->used || s->kind == TE_SIZE_LET) continue;
+        if (!size_is_param(s)) continue;
         if (s->kind == TE_SIZE_STATIC) {
             json_set(a, o, s->name, json_integer(s->extent.value));
             continue;

@@ -6,6 +6,7 @@
  * hand; if it is not, the entry is a miss.  */
 #include "driver/artefact/artefact.h"
 #include "driver/cache/cache.h"
+#include "driver/sizes/size_values.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -143,7 +144,7 @@ static const char *about(Arena *a, const RollerKernel *k) {
     buf_printf(&text, "%s\n%s\n", te->name, k->build.arch);
     for (int i = 0, n = 0; i < te->n_size; i++) {
         const TeSize *s = &te->size[i];
-        if (!s->used || s->kind == TE_SIZE_LET) continue;
+        if (!size_is_param(s)) continue;
         buf_printf(&text, "%s%s=", n++ ? " " : "", s->name);
         if (s->kind == TE_SIZE_RUNTIME) buf_printf(&text, "%lld..", (long long)s->extent.min);
         buf_printf(&text, "%lld", (long long)s->extent.value);

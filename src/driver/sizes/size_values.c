@@ -23,6 +23,8 @@ static bool number(const char *s, int64_t *out) {
     return p > s && !*p;
 }
 
+bool size_is_param(const TeSize *s) { return s->used && s->kind != TE_SIZE_LET; }
+
 bool size_promised(const TeSize *s, int64_t v) {
     if (s->kind != TE_SIZE_RUNTIME) return v == s->extent.value;
     return v >= s->lo && v <= s->hi && v % s->extent.multiple == 0;

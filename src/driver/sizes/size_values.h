@@ -3,6 +3,8 @@
 #define ROLLER_DRIVER_SIZES_SIZE_VALUES_H
 #include "te/te.h"
 
+/* Is it a param that the op uses, which roller_op_size counts?  */
+bool size_is_param(const TeSize *s);
 /* Is it a value that the op promises of this param?  */
 bool size_promised(const TeSize *s, int64_t v);
 /* ST_SIZE, and what the range is, if not.  */
