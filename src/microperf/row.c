@@ -46,9 +46,10 @@
  * min(T, 32) / 32 * (work + 12) instructions per pass.
  *
  * Strips (RowGroup.strips).  Lanes stand along BM rows first: a request's lines and sectors are
- * those of 32 / min(BM, 32) runs of min(BM, 32) neighbours, where these are so in memory, else those
- * that its lanes touch.  In the tree of a row's values the levels are those of the lanes that share a row, then each
- * thread reads its share of the parts in shared memory, and these lanes meet.
+ * those of 32 / min(BM, 32) runs of min(BM, 32) neighbours, where these are so in memory, else
+ * those that its lanes touch.  In the tree of a row's values the levels are those of the lanes that
+ * share a row, then each thread reads its share of the parts in shared memory, and these lanes
+ * meet.
  *
  * Reads alone must be in flight: stores wait for nobody, so a kernel that writes as much as it
  * reads needs half the bytes in flight of a pure read.  */
