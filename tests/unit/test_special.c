@@ -221,6 +221,9 @@ static void refusals(void **state) {
     refused(roller_exec_add(e, k), ROLLER_USAGE, NULL, "no room");
     roller_kernel_destroy(k);
     computes(e, p, 64, 16);
+    assert_int_equal(control("cuLaunchKernel@1=999"), 0);
+    refused(launch(e, p, ROOM, NULL), ROLLER_CUDA, NULL, "the launch");
+    assert_int_equal(control(NULL), 0);
     assert_int_equal(launches(e, ROLLER_MOST_ADDED), 1);
     roller_exec_destroy(e);
 }

@@ -366,6 +366,7 @@ RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
     if (s) return thread_keep(s, fit->why, *fit->hint ? fit->hint : NULL, NULL);
     if (fit->empty) return thread_keep(ST_OK, NULL, NULL, NULL);
     b->args.te = c.exec->kernel->plans->set.te;
-    atomic_fetch_add_explicit(&c.exec->shared->launches, 1, memory_order_relaxed);
-    return launch_all(&c, stream);
+    RollerStatus launched = launch_all(&c, stream);
+    if (!launched) atomic_fetch_add_explicit(&c.exec->shared->launches, 1, memory_order_relaxed);
+    return launched;
 }
