@@ -218,7 +218,9 @@ static void refusals(void **state) {
     roller_exec_destroy(own);
     for (int i = 0; i < ROLLER_MOST_ADDED; i++)
         assert_int_equal(roller_exec_add(e, k), ROLLER_OK);
+    assert_int_equal(control("cuLibraryLoadData=2"), 0);    /* it is not even loaded */
     refused(roller_exec_add(e, k), ROLLER_USAGE, NULL, "no room");
+    assert_int_equal(control(NULL), 0);
     roller_kernel_destroy(k);
     computes(e, p, 64, 16);
     assert_int_equal(control("cuLaunchKernel@1=999"), 0);

@@ -224,6 +224,11 @@ static Status load_beside(LoadCall *c) {
     return load(c);
 }
 
+/* NULL: there are no more.  */
+static const RollerExec *added(const RollerExec *e, int i) {
+    return i < ROLLER_MOST_ADDED ? atomic_load(&e->shared->added[i]) : NULL;
+}
+
 /* In the first place that is free.  */
 static bool take_place(ExecShared *x, RollerExec *e) {
     bool placed = false;
@@ -234,19 +239,19 @@ static bool take_place(ExecShared *x, RollerExec *e) {
     return placed;
 }
 
+static RollerStatus no_room(void) {
+    return thread_keep(ST_USAGE, "there is no room for another kernel", NULL, NULL);
+}
+
 RollerStatus roller_exec_add(RollerExec *e, const RollerKernel *k) {
     RollerExec *more;
+    if (added(e, ROLLER_MOST_ADDED - 1)) return no_room();
     LoadCall c = {.make = load_beside, .kernel = k, .place = e->place, .beside = e};
     Status s = is_compiled(k);
     if (!s) s = load_into(&c, &more);
     if (s || take_place(e->shared, more)) return (RollerStatus)s;
     roller_exec_destroy(more);
-    return thread_keep(ST_USAGE, "there is no room for another kernel", NULL, NULL);
-}
-
-/* NULL: there are no more.  */
-static const RollerExec *added(const RollerExec *e, int i) {
-    return i < ROLLER_MOST_ADDED ? atomic_load(&e->shared->added[i]) : NULL;
+    return no_room();
 }
 
 RollerStatus roller_exec_program(const RollerExec *e, int i, RollerExecProgram *out) {
