@@ -10,7 +10,7 @@ enum {
 };
 
 const RowFacts *rprog_row_facts(const Problem *p, const RProg *r) {
-    return r->keep == KEEP_ONLINE ? p->online : p->row;
+    return r->keep == KEEP_ONLINE && p->online ? p->online : p->row;
 }
 
 int rprog_row_threads(const RProg *r) { return count_along(&r->block, &r->thread, AX_N); }
@@ -144,7 +144,7 @@ static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
     double words = words_per_column(p, r) *
                    (r->thread.extent[AX_N] + rprog_row_end_columns(p, r));
     int wide = hal_words(te_dtype_bytes(p->type));
-    if (r->keep == KEEP_ONLINE) words += 4 * wide * p->online->followers;
+    if (r->keep == KEEP_ONLINE) words += 4 * wide * rprog_row_facts(p, r)->followers;
     if (rprog_row_ends(p, r)) words += ENDS;              /* before and behind the whole vectors */
     /* Single elements are no vectors that come and go one by one.  */
     if (r->keep == KEEP_REGISTERS && r->store_vec == 1) words += r->thread.extent[AX_N] / 2;
