@@ -101,10 +101,11 @@ void derive_smem(const Device *dev, int64_t bytes, RProg *r) {
 void skeleton_derive(const SkeletonRow *s, const Problem *p, const Device *dev, RProg *r) {
     int64_t threads = s->threads(dev, r);
     r->threads = (int16_t)(threads < INT16_MAX ? threads : INT16_MAX);
-    if (s->derive && r->threads > 0) s->derive(p, dev, r);
-    r->registers = whole_registers(r->threads > 0 ? s->registers(p, dev, r) : 0,
+    bool any = r->threads > 0;            /* else the rules say what is wrong */
+    if (s->derive && any) s->derive(p, dev, r);
+    r->registers = whole_registers(any ? s->registers(p, dev, r) : 0,
                                    (int64_t)dev->limits.registers_per_thread.value);
-    derive_smem(dev, skeleton_shared(s, p, dev, r), r);
+    derive_smem(dev, any ? skeleton_shared(s, p, dev, r) : 0, r);
 }
 
 /* Do a derived candidate's threads, shared memory, registers and workspace keep to what the device
