@@ -340,7 +340,7 @@ static const Wrong wrong[] = {
     {START "block 1 2 3 x\n", "expected a number, got 'x'", NULL, 5, 13},
     {START "block 1 2 3 -4\n", "expected a number, got '-4'", NULL, 5, 13},
     {START "block 1 2 3 99999999999999999999999\n", "is out of range", "1 to 1048576", 5, 13},
-    {START "stages 9\n", "9 is out of range", "it can be 1 to 8", 5, 8},
+    {START "stages 256\n", "256 is out of range", "it can be 1 to 255", 5, 8},
     {START "a fast cp.async.16\n", "unknown word 'fast'", "one of: staged, async", 5, 3},
     {START "a async teleport\n", "no mover 'teleport'", "one of: ", 5, 9},
     {START "a async cp.async.16 vec 4 along n\n", "unknown word 'n'", "one of: m, k", 5, 33},
