@@ -226,6 +226,10 @@ static const char *check_tile(const Problem *p, const Device *dev, const RProg *
     if (own.along == AX_K ? inner * elem != BOX_SPAN : several && inner * elem % BOX_SPAN != 0) {
         return "boxes are 128 bytes wide";
     }
+    /* A transposed operand of 8-bit types has an N that is a multiple of 16 (PTX ISA,
+     * tcgen05.mma).  */
+    if (own.along != AX_K && r->thread.extent[own.along] * elem % RTILE_ACCESS != 0)
+        return "columns of an instruction are no chunks of 16 bytes";
     int rows = r->block.extent[own.along == AX_K ? own_axis(side) : AX_K];
     if (!own.team && rows > dev->mover[own.mover].box_max) return "a box has too many rows";
     return NULL;
