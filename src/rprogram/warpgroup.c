@@ -222,7 +222,8 @@ static const char *check_tile(const Problem *p, const Device *dev, const RProg *
     int inner = r->block.extent[own.along], elem = rprog_elem(p, dev, r, side);
     if (own.raw && rprog_unit_side(r, side) != 0) return "registers are the unit's first operand";
     if (own.raw) elem = te_dtype_bytes(dev->unit[r->unit].a);
-    bool several = r->warp.extent[own.along] < inner;     /* each begins with a box */
+    /* Each of several begins with a box; threads write whole lines of one.  */
+    bool several = r->warp.extent[own.along] < inner || own.team > 0;
     if (own.along == AX_K ? inner * elem != BOX_SPAN : several && inner * elem % BOX_SPAN != 0) {
         return "boxes are 128 bytes wide";
     }
