@@ -89,11 +89,19 @@ typedef struct {
     bool split;               /* NVRTC reads shared memory by other pieces than the source */
 } Job;
 
+/* The last box of 128 bytes then reaches beyond the tile, and that of the last tile beyond the
+ * tensor, where nothing is read.  */
+static bool ends_within_box(const RProg *r, int side) {
+    const RLoad *l = &r->load[side];
+    bool boxes = !rprog_load_facts(l->kind).chunks && l->along != AX_K;
+    return boxes && r->block.extent[l->along] % (8 * l->vec) != 0;
+}
+
 static bool aligned(const Problem *p, const RProg *r) {
     if (r->skeleton != SK_CONTRACT || r->split > 1) return false;
     for (int i = 0; i < AX_CLASSES; i++)
         if (p->extent[i] % r->block.extent[i]) return false;
-    return true;
+    return !ends_within_box(r, LOAD_A) && !ends_within_box(r, LOAD_B);
 }
 
 static void expect(Job *j, const char *what, uint64_t counted, double predicted) {
