@@ -107,10 +107,10 @@ static Loads loads_of(const RoomWalk *w, const RProg *own) {
     Loads x = rings_of(w, own);
     for (int n = 0; n < RPROG_LOADED; n++) {
         int i = region ? (n + 1) % RPROG_LOADED : n;
-        const Problem *p = chain_problem(w->p, i == LOAD_V);
-        const RProg *r = &own[i == LOAD_V];
-        int side = i > LOAD_A;
-        Load load = {p, r, side, side + CONTRACTION_OPERANDS * (i == LOAD_V),
+        int product = rprog_load_product(i), side = rprog_load_side(i);
+        const Problem *p = chain_problem(w->p, product);
+        const RProg *r = &own[product];
+        Load load = {p, r, side, side + CONTRACTION_OPERANDS * product,
                      ring[rprog_chain_streams(w->p, w->r) + region][i],
                      rprog_tile_bytes(p, w->dev, r, side)};
         if (load.bytes > 0) loads_add(&x, load);

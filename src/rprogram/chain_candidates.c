@@ -40,9 +40,9 @@ static Builder builder_of(const Keeper *k, const Problem *p) {
 
 /* Loads of whole tiles as they lie, or of the first operand's region.  */
 static void ways_of(const Chains *x, const RProg *r, int load, LoadWays *out) {
-    bool v = load == LOAD_V;
+    int product = rprog_load_product(load);
     LoadWays all;
-    build_load_ways(&x->of[v], v ? r->unit_v : r->unit, load > LOAD_A, &all);
+    build_load_ways(&x->of[product], product ? r->unit_v : r->unit, rprog_load_side(load), &all);
     out->n = 0;
     for (const RLoad *l = all.way; l < all.way + all.n; l++)
         if ((load == LOAD_A || !l->region) && !l->bytes && !l->raw) out->way[out->n++] = *l;
@@ -52,10 +52,11 @@ static void ways_of(const Chains *x, const RProg *r, int load, LoadWays *out) {
 static bool fit_loads(Chains *x, RProg *r) {
     r->threads = (int16_t)x->k->of->threads(x->k->dev, r);
     for (int i = 0; i < RPROG_LOADED; i++) {
-        RProg of = rprog_product(x->k->dev, r, i == LOAD_V);
+        int product = rprog_load_product(i), side = rprog_load_side(i);
+        RProg of = rprog_product(x->k->dev, r, product);
         if (!rprog_load_facts(r->load[i].kind).chunks) continue;
-        if (!build_fit_load(&x->of[i == LOAD_V], &of, i > LOAD_A)) return false;
-        r->load[i] = of.load[i > LOAD_A];
+        if (!build_fit_load(&x->of[product], &of, side)) return false;
+        r->load[i] = of.load[side];
     }
     return true;
 }

@@ -325,6 +325,9 @@ typedef struct {
 /* Operands that are loaded, a and b of the first product, b of the second; of tiles, the columns of
  * the second product.  */
 enum { LOAD_A, LOAD_B, LOAD_V, RPROG_LOADED };
+/* Which product reads it, as which of its operands.  */
+static inline int rprog_load_product(int load) { return load == LOAD_V; }
+static inline int rprog_load_side(int load) { return load > LOAD_A; }
 enum { AX_E = AX_CLASSES };
 
 typedef struct {

@@ -338,22 +338,62 @@ enum {
 
 typedef const char *Keep(KernelCase *c);
 
-static const char *keep_streams(KernelCase *c) {
+typedef bool Is(const KernelCase *c, const RProg *r);
+
+/* Keeps the programs that are so.  */
+static const char *keep_where(KernelCase *c, Is *is, const char *none) {
     RProgSet *set = &c->set[0];
     int n = 0;
     for (int i = 0; i < set->n; i++)
-        if (rprog_chain_streams(&c->plan.problem[0], &set->prog[i])) set->prog[n++] = set->prog[i];
+        if (is(c, &set->prog[i])) set->prog[n++] = set->prog[i];
     set->n = n;
-    return n > 0 ? NULL : "no program streams k";
+    return n > 0 ? NULL : none;
+}
+
+static bool streams_k(const KernelCase *c, const RProg *r) {
+    return rprog_chain_streams(&c->plan.problem[0], r);
+}
+
+static bool has_region(const KernelCase *c, const RProg *r) {
+    (void)c;
+    return r->load[LOAD_A].region;
+}
+
+static bool passes_through(const KernelCase *c, const RProg *r) {
+    (void)c;
+    return r->via == VIA_SHARED;
+}
+
+static bool leaves_by_boxes(const KernelCase *c, const RProg *r) {
+    (void)c;
+    return r->via == VIA_BOXES;
+}
+
+static bool keeps_steps(const KernelCase *c, const RProg *r) {
+    return rprog_keeps_steps(&c->plan.problem[0], r);
+}
+
+static bool has_teams(const KernelCase *c, const RProg *r) {
+    (void)c;
+    return r->block.extent[AX_M] > r->warp.extent[AX_M];
+}
+
+static bool stays(const KernelCase *c, const RProg *r) {
+    (void)c;
+    return rprog_persistent(r);
+}
+
+static bool has_cluster(const KernelCase *c, const RProg *r) {
+    (void)c;
+    return r->cluster > 1;
+}
+
+static const char *keep_streams(KernelCase *c) {
+    return keep_where(c, streams_k, "no program streams k");
 }
 
 static const char *keep_region_streams(KernelCase *c) {
-    RProgSet *set = &c->set[0];
-    int n = 0;
-    for (int i = 0; i < set->n; i++)
-        if (set->prog[i].load[LOAD_A].region) set->prog[n++] = set->prog[i];
-    set->n = n;
-    return n > 0 ? NULL : "no program has a region";
+    return keep_where(c, has_region, "no program has a region");
 }
 
 static const char *keep_group_streams(KernelCase *c) {
@@ -362,31 +402,14 @@ static const char *keep_group_streams(KernelCase *c) {
 }
 
 static const char *keep_passing(KernelCase *c) {
-    RProgSet *set = &c->set[0];
-    int n = 0;
-    for (int i = 0; i < set->n; i++)
-        if (set->prog[i].via == VIA_SHARED) set->prog[n++] = set->prog[i];
-    set->n = n;
-    return n > 0 ? NULL : "no results pass through shared memory";
+    return keep_where(c, passes_through, "no results pass through shared memory");
 }
 
 static const char *keep_boxes(KernelCase *c) {
-    RProgSet *set = &c->set[0];
-    int n = 0;
-    for (int i = 0; i < set->n; i++)
-        if (set->prog[i].via == VIA_BOXES) set->prog[n++] = set->prog[i];
-    set->n = n;
-    return n > 0 ? NULL : "no results leave by boxes";
+    return keep_where(c, leaves_by_boxes, "no results leave by boxes");
 }
 
-static const char *keep_kept(KernelCase *c) {
-    RProgSet *set = &c->set[0];
-    int n = 0;
-    for (int i = 0; i < set->n; i++)
-        if (rprog_keeps_steps(&c->plan.problem[0], &set->prog[i])) set->prog[n++] = set->prog[i];
-    set->n = n;
-    return n > 0 ? NULL : "no steps stay";
-}
+static const char *keep_kept(KernelCase *c) { return keep_where(c, keeps_steps, "no steps stay"); }
 
 static const char *keep_held(KernelCase *c) {
     for (int i = 0; i < c->set[0].n; i++)
@@ -396,24 +419,12 @@ static const char *keep_held(KernelCase *c) {
 
 static const char *keep_teams(KernelCase *c) {
     const char *bad = kernel_keep_groups(c);
-    RProgSet *set = &c->set[0];
-    int n = 0;
-    for (int i = 0; i < set->n; i++) {
-        const RProg *r = &set->prog[i];
-        if (r->block.extent[AX_M] > r->warp.extent[AX_M]) set->prog[n++] = *r;
-    }
-    set->n = n;
-    return bad || n > 0 ? bad : "no block has several warpgroups";
+    return bad ? bad : keep_where(c, has_teams, "no block has several warpgroups");
 }
 
 static const char *keep_staying(KernelCase *c) {
     const char *bad = kernel_keep_groups(c);
-    RProgSet *set = &c->set[0];
-    int n = 0;
-    for (int i = 0; i < set->n; i++)
-        if (rprog_persistent(&set->prog[i])) set->prog[n++] = set->prog[i];
-    set->n = n;
-    return bad || n > 0 ? bad : "no block stays";
+    return bad ? bad : keep_where(c, stays, "no block stays");
 }
 
 static const char *keep_staying_streams(KernelCase *c) {
@@ -432,12 +443,7 @@ static const char *keep_staying_regions(KernelCase *c) {
 }
 
 static const char *keep_clusters(KernelCase *c) {
-    RProgSet *set = &c->set[0];
-    int n = 0;
-    for (int i = 0; i < set->n; i++)
-        if (set->prog[i].cluster > 1) set->prog[n++] = set->prog[i];
-    set->n = n;
-    return n > 0 ? NULL : "no block has copies in common with others";
+    return keep_where(c, has_cluster, "no block has copies in common with others");
 }
 
 /* The program that the model ranks first, or a drawn one.  */

@@ -173,27 +173,57 @@ static int chain_mutants(Arena *a, const Device *dev, KernelCase *c, int i) {
     return m.survived - chain_expected(l->layout) - unknown(l->form->root);
 }
 
-/* One program of each way to keep the first operand, number of stages and way to store.  */
-static void test_chains(void **state) {
-    (void)state;
-    enum { KEPT = 2, STAGES = 3, VIAS = 2 };
-    bool seen[KEPT * (STAGES + 1) * VIAS] = {false};
+/* The number of the form that a program has, -1: it is left out; mutants of it that survive.  */
+typedef struct {
+    int (*form)(const KernelCase *c, const RProg *r);
+    int (*survive)(const RProg *r);
+    int least;                /* forms that there are */
+} Forms;
+
+/* One program of each form.  */
+static void try_forms(const char *device, const char *text, const Forms *x) {
+    enum { FORMS = 64 };
+    bool seen[FORMS] = {false};
     Arena *a = arena_create(NULL);
     KernelCase c;
-    const Device *dev = fixture_device(a, "a100");
-    const char *wrong = kernel_open_decided(&c, a, dev, attention, NULL, JOINED | CHAINS);
+    const Device *dev = fixture_device(a, device);
+    const char *wrong = kernel_open_decided(&c, a, dev, text, NULL, JOINED | CHAINS);
     if (wrong) fail_msg("%s", wrong);
     int forms = 0;
     for (int i = 0; i < c.set[0].n; i++) {
         const RProg *r = &c.set[0].prog[i];
-        int form = ((int)r->keep * (STAGES + 1) + r->stages) * VIAS + (r->via == VIA_SHARED);
-        if ((int)r->keep >= KEPT || r->stages > STAGES || seen[form]) continue;
+        int form = x->form(&c, r);
+        assert_true(form < FORMS);
+        if (form < 0 || seen[form]) continue;
         seen[form] = true;
         forms++;
-        assert_int_equal(chain_mutants(a, dev, &c, i), 0);
+        assert_int_equal(chain_mutants(a, dev, &c, i), x->survive ? x->survive(r) : 0);
     }
-    assert_true(forms >= KEPT * 2);
+    assert_true(forms >= x->least);
     arena_destroy(a);
+}
+
+enum { KEPT = 2, STAGES_TRIED = 3, VIAS = VIA_BOXES + 1 };
+
+/* The number of stages and the way to store.  */
+static int staged(const RProg *r) {
+    return r->stages > STAGES_TRIED ? -1 : r->stages * VIAS + (int)r->via;
+}
+
+static int form_of_warps(const KernelCase *c, const RProg *r) {
+    (void)c;
+    bool known = (int)r->keep < KEPT && staged(r) >= 0;
+    return known ? (int)r->keep * (STAGES_TRIED + 1) * VIAS + staged(r) : -1;
+}
+
+static int form_of_groups(const KernelCase *c, const RProg *r) {
+    bool known = c->dev->unit[r->unit].b_smem && staged(r) >= 0;
+    return known ? (int)r->overlap * (STAGES_TRIED + 1) * VIAS + staged(r) : -1;
+}
+
+static void test_chains(void **state) {
+    (void)state;
+    try_forms("a100", attention, &(Forms){form_of_warps, NULL, KEPT * 2});
 }
 
 /* The same with a mask: turns are as many as it says, and rows of V are cut.  */
@@ -204,32 +234,11 @@ static const char windowed[] =
     " z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));"
     " O[b,i,e] = sum[j](f16(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i]; }";
 
-/* One program of each way to overlap, number of stages and way to store.  */
-static void try_groups(const char *text) {
-    enum { STAGES = 3, VIAS = 2 };
-    bool seen[OVERLAP_COUNT * (STAGES + 1) * VIAS] = {false};
-    Arena *a = arena_create(NULL);
-    KernelCase c;
-    const Device *dev = fixture_device(a, "h200");
-    const char *wrong = kernel_open_decided(&c, a, dev, text, NULL, JOINED | CHAINS);
-    if (wrong) fail_msg("%s", wrong);
-    int forms = 0;
-    for (int i = 0; i < c.set[0].n; i++) {
-        const RProg *r = &c.set[0].prog[i];
-        int form = ((int)r->overlap * (STAGES + 1) + r->stages) * VIAS + (r->via == VIA_SHARED);
-        if (!dev->unit[r->unit].b_smem || r->stages > STAGES || seen[form]) continue;
-        seen[form] = true;
-        forms++;
-        assert_int_equal(chain_mutants(a, dev, &c, i), 0);
-    }
-    assert_true(forms >= OVERLAP_COUNT * 2);
-    arena_destroy(a);
-}
-
 static void test_chains_of_groups(void **state) {
+    const Forms x = {form_of_groups, NULL, OVERLAP_COUNT * 2};
     (void)state;
-    try_groups(attention);
-    try_groups(windowed);
+    try_forms("h200", attention, &x);
+    try_forms("h200", windowed, &x);
 }
 
 static const char pixels[] =
@@ -237,30 +246,20 @@ static const char pixels[] =
     " S[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[r,s,c,f];"
     " Y[n,p,q,g] += f16(max(S[n,p,q,f], 0)) * W[f,g]; }";
 
-/* One program of each grid and way to store whose steps stay in their slots.  Nobody misses the
- * wait for the last products, whose sums have no room, nor minds on which side of it the region is
- * told to be free.  Warpgroups that take turns have a slot of the region each, and no slot of a
- * step is filled again, so that they need neither the turn nor the next slot.  */
+/* Each grid and way to store of programs whose steps stay in their slots.  Nobody misses the wait
+ * for the last products, whose sums have no room, nor minds on which side of it the region is told
+ * to be free.  Warpgroups that take turns have a slot of the region each, and no slot of a step is
+ * filled again, so that they need neither the turn nor the next slot.  */
+static int survive_kept(const RProg *r) { return r->grid == GRID_PINGPONG ? 4 : 2; }
+
+static int form_of_kept(const KernelCase *c, const RProg *r) {
+    bool keeps = rprog_keeps_steps(&c->plan.problem[0], r);
+    return keeps ? (int)r->grid * VIAS + (int)r->via : -1;
+}
+
 static void test_chains_that_keep_steps(void **state) {
     (void)state;
-    enum { VIAS = VIA_BOXES + 1 };
-    bool seen[(GRID_PINGPONG + 1) * VIAS] = {false};
-    Arena *a = arena_create(NULL);
-    KernelCase c;
-    const Device *dev = fixture_device(a, "h200");
-    const char *wrong = kernel_open_decided(&c, a, dev, pixels, NULL, JOINED | CHAINS);
-    if (wrong) fail_msg("%s", wrong);
-    int forms = 0;
-    for (int i = 0; i < c.set[0].n; i++) {
-        const RProg *r = &c.set[0].prog[i];
-        int form = (int)r->grid * VIAS + (int)r->via;
-        if (!rprog_keeps_steps(&c.plan.problem[0], r) || seen[form]) continue;
-        seen[form] = true;
-        forms++;
-        assert_int_equal(chain_mutants(a, dev, &c, i), r->grid == GRID_PINGPONG ? 4 : 2);
-    }
-    assert_true(forms >= 4);
-    arena_destroy(a);
+    try_forms("h200", pixels, &(Forms){form_of_kept, survive_kept, 4});
 }
 
 /* ---- golden plans ---- */
