@@ -181,6 +181,7 @@ extern const char *const te_decision_name[TE_DECISION_COUNT];
     X(EMPTY)      /* what is empty at all sizes a literal */                                       \
     X(NESTED)     /* no cast that changes nothing, one reduction of nested ones */                 \
     X(FOLDED)     /* literals of what is constant */                                               \
+    X(FACTORS)    /* products behind a sum of factors that it shares */                            \
     X(HOISTED)    /* statements of reductions in expressions */                                    \
     X(KNOWN)      /* one statement of equal reductions */                                          \
     X(SIGNS)      /* fewer signs */                                                                \
@@ -291,7 +292,7 @@ typedef struct {
     int n_tensor, n_in, n_out;            /* tensor[0..n_in-1], tensor[n_in..n_in+n_out-1] */
     TeStmt *stmt;
     int n_stmt;
-    uint32_t rewritten;       /* normalized: bit per TeRewrite, those that changed something */
+    uint64_t rewritten;       /* normalized: bit per TeRewrite, those that changed something */
     int n_node;
     bool runtime;             /* some size used by the op is known only at run time */
     TeDecisions *decisions;   /* set it before te_normalize; NULL: none is taken */

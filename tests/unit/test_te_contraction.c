@@ -72,23 +72,23 @@ static const Kind kinds[] = {
      "M=m N=n K=k", "A[m,k]", "X[k,n]", false, true},
     {"op f(A: bool[M,K], X: bool[K,N]) -> Y: bool[M,N] { Y[m,n] = any[k](A[m,k] && X[k,n]); }",
      "M=m N=n K=k", "A[m,k]", "X[k,n]", false, true},
-    /* Factors of one side, of the reduction, of nothing.  */
+    /* Factors of one side, of the reduction, of nothing; those behind the sum are no operands.  */
     {"op f(A: f32[M,K], X: f32[K,N], w: f32[K]) -> Y: f32[M,N] {"
      " Y[m,n] += A[m,k] * w[k] * X[k,n]; }",
      "M=m N=n K=k", "A[m,k] * w[k]", "X[k,n]", true, true},
     {"op f(A: f32[M,K], X: f32[K,N], w: f32[N]) -> Y: f32[M,N] {"
      " Y[m,n] += A[m,k] * (w[n] * X[k,n]); }",
-     "M=m N=n K=k", "A[m,k]", "w[n] * X[k,n]", true, true},
+     "M=m N=n K=k", "A[m,k]", "X[k,n]", true, true},
     {"op f(A: f32[M,K], X: f32[K,N], w: f32) -> Y: f32[M,N] { Y[m,n] += A[m,k] * X[k,n] * w; }",
-     "M=m N=n K=k", "A[m,k]", "X[k,n]", false, true},
+     "M=m N=n K=k", "A[m,k]", "X[k,n]", true, true},
     {"op f(A: f32[M,K], X: f32[K,N], w: f32) -> Y: f32[M,N] { Y[m,n] += w * A[m,k] * X[k,n]; }",
-     "M=m N=n K=k", "w * A[m,k]", "X[k,n]", true, true},
+     "M=m N=n K=k", "A[m,k]", "X[k,n]", true, true},
     {"op f(A: f32[M,K], X: f32[K,N], w: f32[N]) -> Y: f32[M,N] {"
      " Y[m,n] += A[m,k] * X[k,n] * w[n]; }",
-     "M=m|n K=k", "A[m,k] * X[k,n] * w[n]", NULL, true, false},
+     "M=m N=n K=k", "A[m,k]", "X[k,n]", true, true},
     {"op f(A: f32[M,K], X: f32[K,N], w: f32[K]) -> Y: f32[M,N] {"
      " Y[m,n] += A[m,k] * X[k,n] * w[k]; }",
-     "M=m|n K=k", "A[m,k] * X[k,n] * w[k]", NULL, true, false},
+     "M=m N=n K=k", "A[m,k] * w[k]", "X[k,n]", true, true},
     {"op f(A: f32[M,K], X: f32[N,K], Z: f32[B,K]) -> Y: f32[M,N,B] {"
      " Y[m,n,b] += A[m,k] * X[n,k] * Z[b,k]; }",
      "M=m|n N=b K=k", "A[m,k] * X[n,k]", "Z[b,k]", true, true},
@@ -421,9 +421,9 @@ static void other_factors_are_no_scales(void **state) {
         const char *body, *why;
     } bad[] = {
         {"A[m,k] * X[n,k]", NULL},                             /* none */
-        {"A[m,k] * SA[m,k/32] * w[m] * X[n,k]", "no product of two elements"},   /* not exact */
+        {"A[m,k] * SA[m,k/32] * w[k%6] * X[n,k]", "no product of two elements"},   /* not exact */
         {"f16(A[m,k] * SA[m,k/32]) * X[n,k]", "cast"},         /* f16 has a shorter range */
-        {"A[m,k] * SA[m,k/32] * t[0] * SX[n,k/32] * X[n,k]", "no product of two elements"},
+        {"A[m,k] * SA[m,k/32] * SA[m,0+k/32] * SX[n,k/32] * X[n,k]", "no product of two elements"},
         {"A[m,k] * SA[m,k/32] + X[n,k]", "no product of two elements"},
         {"max(A[m,k], 0) * SA[m,k/32] * X[n,k]", "no product of two elements"},
     };

@@ -94,6 +94,44 @@ static void nan_wins(void **state) {
     arena_destroy(arena);
 }
 
+/* Either of two makings of a sum is right where its factors may go behind it; as it is written,
+ * one is.  */
+static void factors_behind_a_sum(void **state) {
+    (void)state;
+    static const struct {
+        float r[2], s;
+        double want;
+        bool decided;
+    } cases[] = {
+        {{3, 4}, 0.5f, 12.5, true},
+        {{3, 4}, -INFINITY, -INFINITY, true},              /* both terms are, and their sum */
+        {{3, 0}, INFINITY, NAN, false},                    /* 9 inf; or 9 inf + 0 inf */
+        {{3, 4}, NAN, NAN, true},
+        {{1e25f, 1}, 0, NAN, false},                       /* inf 0; or 0 */
+        {{2e19f, 1}, 1e-30f, 4e8, false},                  /* inf; or 4e38 1e-30 */
+        {{1e-30f, 1e-30f}, 1e38f, 0, true},                /* both lose 1e-60 */
+        {{INFINITY, 1}, 2, INFINITY, true},
+    };
+    Arena *arena = arena_create(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const void *in[] = {cases[i].r, &cases[i].s};
+        TeValue got = *fixture_run(arena, "op f(r: f32[2], s: f32[1]) -> Y: f32 {"
+                                          " Y[] = sum[i](r[i] * s[0] * r[i]); }", in);
+        if (got.undecided == cases[i].decided) fail_msg("case %zu: undecided %d", i, got.undecided);
+        if (!cases[i].decided) continue;
+        bool same = isnan(cases[i].want) ? isnan(got.v) : got.v == cases[i].want;
+        if (!same && !(fabs(got.v - cases[i].want) <= got.bound))
+            fail_msg("case %zu: %g", i, got.v);
+    }
+    const float r[2] = {2e19f, 1}, s = 1e-30f;
+    const void *in[] = {r, &s};
+    TeValue got = *fixture_run(arena, "op f(r: f32[2], s: f32[1]) -> Y: f32 {"
+                                      " Y[] = sum[i](r[i] * s[0] * r[i]) @written; }", in);
+    assert_false(got.undecided);
+    assert_true(fabs(got.v - 4e8) < 1e3);
+    arena_destroy(arena);
+}
+
 /* A product is decided where every order of its factors gives it: found by trying them all.  */
 static void products_of_any_order(void **state) {
     (void)state;
@@ -379,6 +417,7 @@ int main(void) {
         cmocka_unit_test(reductions_of_everything),
         cmocka_unit_test(reductions_of_nothing),
         cmocka_unit_test(nan_wins),
+        cmocka_unit_test(factors_behind_a_sum),
         cmocka_unit_test(products_of_any_order),
         cmocka_unit_test(products_of_open_signs),
         cmocka_unit_test(powers_beside_infinities),

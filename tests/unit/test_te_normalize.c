@@ -36,6 +36,45 @@ static void strided_reductions_go_in_steps(void **state) {
                       "  Y[c,q] = sum[n,s](X[n,c,q+s]) where s in 0:3;\n");
 }
 
+/* Factors that no summed index reaches go behind a product, the others to an operand.  */
+static void factors_of_sums_come_together(void **state) {
+    (void)state;
+    const char *head = "A: f16[3,4], B: f16[5,4], s: f32[3], t: f32[5], w: f32[4], a: f32) ->"
+                       " Y: f16[3,5]";
+    static const struct {
+        const char *body, *sum, *rest;
+    } cases[] = {
+        {"A[m,k] * B[n,k] * s[m] * t[n]", "A[m,k] * B[n,k]", " * s[m] * t[n]"},
+        {"s[m] * A[m,k] * (t[n] * B[n,k])", "A[m,k] * B[n,k]", " * s[m] * t[n]"},
+        {"A[m,k] / s[m] * (0.5 * B[n,k]) / a", "A[m,k] * B[n,k]", " / s[m] * 0.5 / a"},
+        {"A[m,k] * B[n,k] * w[k] * a", "A[m,k] * w[k] * B[n,k]", " * a"},
+    };
+    Arena *arena = arena_create(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        check_becomes(head, arena_printf(arena, "Y[m,n] = sum[k](%s);", cases[i].body),
+                      arena_printf(arena, "  Y_sum[m,n] = sum[k](%s);\n  Y[m,n] = Y_sum[m,n]%s;\n",
+                                   cases[i].sum, cases[i].rest));
+    }
+    check_becomes(head, "Y[m,n] += A[m,k] * B[n,k] * w[k];",
+                  "  Y[m,n] = sum[k](A[m,k] * w[k] * B[n,k]);\n");
+    check_becomes(head, "Y[m,n] += -A[m,k] * B[n,k];",
+                  "  Y_sum[m,n] = sum[k](A[m,k] * B[n,k]);\n  Y[m,n] = -Y_sum[m,n];\n");
+    /* Sums of integers that fit; those that may not, casts, sums that are no product stay.  */
+    head = "A: i8[3,4], B: i8[5,4], C: i32[3,4], s: f32[3]) -> Y: f32[3,5]";
+    check_becomes(head, "Y[m,n] += A[m,k] * B[n,k] * s[m];",
+                  "  Y_sum[m,n] = sum[k](A[m,k] * B[n,k]);\n  Y[m,n] = Y_sum[m,n] * s[m];\n");
+    check_becomes(head, "Y[m,n] += C[m,k] * B[n,k] * s[m];",
+                  "  Y[m,n] += C[m,k] * B[n,k] * s[m];\n");
+    check_becomes(head, "Y[m,n] += f16(A[m,k] * s[m]) * B[n,k];",
+                  "  Y[m,n] += f16(A[m,k] * s[m]) * B[n,k];\n");
+    check_becomes("X: f32[3,4], s: f32[3]) -> Y: f32[3]", "Y[m] += X[m,k] * s[m];",
+                  "  Y[m] += X[m,k] * s[m];\n");
+    check_becomes("A: f32[3,4], s: f32[3]) -> Y: f32[3]",
+                  "Y[m] += A[m,k] * A[m,k] * s[m] @written;",
+                  "  Y[m] += A[m,k] * A[m,k] * s[m] @written;\n");
+    arena_destroy(arena);
+}
+
 /* What reads the same elements goes with it, squares of deviations by parts.  */
 static void strided_statistics_make_one_pass(void **state) {
     (void)state;
@@ -494,6 +533,7 @@ int main(void) {
         cmocka_unit_test(inner_reductions_become_temporaries),
         cmocka_unit_test(strided_reductions_go_in_steps),
         cmocka_unit_test(short_sums_are_written_out),
+        cmocka_unit_test(factors_of_sums_come_together),
         cmocka_unit_test(strided_statistics_make_one_pass),
         cmocka_unit_test(equal_reductions_are_computed_once),
         cmocka_unit_test(equal_statements_are_computed_once),

@@ -103,9 +103,9 @@ static void filters_that_do_not_divide_are_bounded(void **state) {
             "  Y[p,p_phase] = sum[r]((2 * r + 1 - p_phase < 3 ? (x[p+p_phase-r] else 0) : 0)"
             " * (K[2*r+1-p_phase] else 0)) where r in 0:2;\n");
     becomes("X: f32[5], K: f32[3], s: f32) -> Y: f32[10]",
-            "Y[p] = sum[r](((p - r) % 2 == 0 ? (X[(p-r)/2] else 0) : 0) * (s * K[r]));",
+            "Y[p] = sum[r](((p - r) % 2 == 0 ? (X[(p-r)/2] else 0) : 0) * (s + K[r]));",
             "  Y[p,p_phase] = sum[r](p_phase + 2 * r < 3 ? (X[p-r] else 0) *"
-            " (s * (K[p_phase+2*r] else 0)) : 0) where r in 0:2;\n");
+            " (s + (K[p_phase+2*r] else 0)) : 0) where r in 0:2;\n");
 }
 
 /* One axis (a filter of one element has none: the last one is b's then): extents, stride, filter,

@@ -80,6 +80,9 @@ bool access_unconditional(const TeExpr *e, const TeExpr *read);
 bool access_again(const Te *te, const TeExpr *e, int i);
 /* Bit i: index i occurs below e (in values or subscripts).  */
 uint32_t access_uses(const TeExpr *e);
+/* A sum of s with the factors that no summed index reaches behind it, made anew (factors.c); NULL:
+ * it has none that move.  */
+TeExpr *access_factored(Arena *a, const Te *te, const TeStmt *s, const TeExpr *sum);
 
 /* The classes of a contraction's axes.  */
 typedef enum { AX_B, AX_M, AX_N, AX_K, AX_CLASSES } AxisClass;

@@ -16,7 +16,7 @@ typedef struct {
 
 /* Notes that a rewrite changed something, if it did.  */
 static inline bool normalize_note(Norm *n, TeRewrite what, bool did) {
-    if (did) n->te->rewritten |= UINT32_C(1) << what;
+    if (did) n->te->rewritten |= UINT64_C(1) << what;
     return did;
 }
 

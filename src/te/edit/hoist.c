@@ -273,6 +273,17 @@ void normalize_indices(TeStmt *s) {
     s->n_index = n;
 }
 
+/* Factors that a sum shares go behind it.  */
+static bool move_factors(Norm *n, const TeStmt *s, TeExpr **slot) {
+    TeExpr *e = *slot;
+    bool any = false;
+    for (int i = 0; i < e->n_args; i++) any |= move_factors(n, s, &e->args[i]);
+    if (e->other) any |= move_factors(n, s, &e->other);
+    TeExpr *factored = e->kind == TE_REDUCE ? access_factored(n->a, n->te, s, e) : NULL;
+    if (factored) *slot = factored;
+    return any || factored;
+}
+
 static bool has_inner_reduction(const TeExpr *e, bool root) {
     if (e->kind == TE_REDUCE && !root)
         return true;
@@ -290,6 +301,7 @@ Status normalize_append(Norm *n, const Te *in, int stmt) {
     changed |= normalize_note(n, TE_MADE_EMPTY, normalize_empty(n, &s));
     changed |= normalize_note(n, TE_MADE_NESTED, simplify(n, &s.rhs));
     changed |= normalize_fold(n, &s.rhs);
+    changed |= normalize_note(n, TE_MADE_FACTORS, move_factors(n, &s, &s.rhs));
     changed |= has_inner_reduction(s.rhs, true);
     HoistFrom from = {in, &s, stmt};
     Status st = hoist_below(n, &from, &s.rhs, false, true);

@@ -224,6 +224,8 @@ Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
         for (int i = 0; i < e->n_index; i++)
             x->uses &= ~(1u << e->index[i]);
         if (e->red == TE_RED_SUM) {
+            const TeExpr *factored = access_factored(ev->arena, ev->te, s, e);
+            x->factored = factored ? eval_build(ev, s, factored) : NULL;
             mark_products(x->args[0], s);
             x->mean = mean_of(ev, x);
             if (!s->written && te_dtype_class(x->acc) == TE_CLASS_REAL)
@@ -247,8 +249,9 @@ int eval_slots(const Node *x) {
         int n = eval_slots(x->other) + 2;
         most = n > most ? n : most;
     }
-    if (x->divisor) {
-        int n = eval_slots(x->divisor) + 1;
+    const Node *beside[] = {x->divisor, x->factored};
+    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
+        int n = beside[i] ? eval_slots(beside[i]) + 1 : 0;
         most = n > most ? n : most;
     }
     return most;

@@ -73,6 +73,7 @@ struct Node {
     double acc_exact;         /* sum: integers up to this are exact in it */
     double acc_tiny;          /* sum: absolute loss of a term */
     const Node *divisor;      /* sum of exponentials that are divided by it; else NULL */
+    const Node *factored;     /* sum: what else it may be made as (access_factored); or NULL */
     const Node *mean;         /* sum of squared deviations from it; else NULL */
 };
 

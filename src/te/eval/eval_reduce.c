@@ -116,6 +116,27 @@ static void allow_division(Prog *p, const Node *x, int k, int n) {
     }
 }
 
+static bool is_alike(double x, double y) {
+    return isfinite(x) ? isfinite(y) : x == y || (isnan(x) && isnan(y));
+}
+
+/* Either value is right, each within its bound; any where one of them leaves the range of numbers
+ * and the other does not, or not as it does.  */
+static void allow_factored(Prog *p, const Node *x, int k, int n) {
+    Lanes *out = &p->slot[k], *y = &p->slot[k + 1];
+    eval_node(p, x->factored, k + 1, n);
+    lanes_show_bounds(out, n);
+    bool exact = true;
+    for (int j = 0; j < n; j++) {
+        double b = (y->exact ? 0 : y->b[j]) + fabs(out->v[j] - y->v[j]);
+        bool open = !y->plain && (y->f[j] & LANE_UNDECIDED);
+        if (open || !is_alike(out->v[j], y->v[j])) lanes_flag(out, n, j, LANE_UNDECIDED);
+        if (b > out->b[j]) out->b[j] = b;
+        exact = exact && out->b[j] == 0;
+    }
+    out->exact = exact;
+}
+
 static void reduce(Prog *p, const Node *x, int k, int n) {
     Acc a;
     acc_start(&a, x, n);
@@ -137,4 +158,6 @@ void eval_reduce(Prog *p, const Node *x, int k, int n) {
         allow_partials(p, x, k, n);
     if (x->divisor)
         allow_division(p, x, k, n);
+    if (x->factored)
+        allow_factored(p, x, k, n);
 }

@@ -295,7 +295,7 @@ typedef struct {
     int n_stmt, n_tensor;
     int *origin;
     bool *changed;
-    uint32_t rewritten;
+    uint64_t rewritten;
 } Saved;
 
 /* What is there now; the op goes on with copies of its expressions.  */
