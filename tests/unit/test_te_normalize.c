@@ -75,6 +75,20 @@ static void factors_of_sums_come_together(void **state) {
     arena_destroy(arena);
 }
 
+/* A reduction that all its readers round in one way is stored so.  */
+static void reductions_are_stored_as_they_are_read(void **state) {
+    (void)state;
+    const char *head = "A: f16[3,4], B: f16[4,5], C: f16[5,3]) -> Y: f32[3,3]";
+    check_becomes(head, "t[m,n] += A[m,k] * B[k,n]; Y[m,n] = sum[k](f16(t[m,k]) * C[k,n]);",
+                  "  t[m,n] += A[m,k] * B[k,n] @type(f16);\n"
+                  "  Y[m,n] = sum[k](t[m,k] * C[k,n]);\n");
+    check_becomes(head, "t[m,n] += A[m,k] * B[k,n]; Y[m,n] = sum[k](f16(t[m,k]) * C[k,n])"
+                        " + t[m,0];",
+                  "  t[m,n] += A[m,k] * B[k,n];\n"
+                  "  Y_sum[m,n] = sum[k](f16(t[m,k]) * C[k,n]);\n"
+                  "  Y[m,n] = Y_sum[m,n] + t[m,0];\n");
+}
+
 /* What reads the same elements goes with it, squares of deviations by parts.  */
 static void strided_statistics_make_one_pass(void **state) {
     (void)state;
@@ -534,6 +548,7 @@ int main(void) {
         cmocka_unit_test(strided_reductions_go_in_steps),
         cmocka_unit_test(short_sums_are_written_out),
         cmocka_unit_test(factors_of_sums_come_together),
+        cmocka_unit_test(reductions_are_stored_as_they_are_read),
         cmocka_unit_test(strided_statistics_make_one_pass),
         cmocka_unit_test(equal_reductions_are_computed_once),
         cmocka_unit_test(equal_statements_are_computed_once),

@@ -69,21 +69,27 @@ static bool sums_fit(const Te *te, const TeStmt *s, const TeExpr *sum, const TeE
     return n * fmax(-(double)r.lo, (double)r.hi) <= (double)most.hi;
 }
 
-/* The kept factors that have no left index but those of the factor with the most: operand 0 of the
- * product; the others are operand 1.  Are they written in another order?  */
+/* Has each operand of the product left indices that the other lacks?  */
+static bool is_clean(const TeExpr *e, uint32_t left) {
+    if (e->kind != TE_MUL) return false;
+    uint32_t x = access_uses(e->args[0]) & left, y = access_uses(e->args[1]) & left;
+    return (x & ~y) && (y & ~x);
+}
+
+/* The kept factors that have no left index but those of the factor with the most are operand 0 of
+ * the product, the others operand 1.  Are there such?  */
 static bool group(const Factors *f, uint32_t left, bool *second) {
     uint32_t most = 0;
-    bool other = false, mixed = false;
+    bool any = false;
     for (int i = 0; i < f->n_kept; i++) {
         uint32_t uses = access_uses(f->kept[i]) & left;
         if (__builtin_popcount(uses) > __builtin_popcount(most)) most = uses;
     }
     for (int i = 0; i < f->n_kept; i++) {
         second[i] = access_uses(f->kept[i]) & left & ~most;
-        mixed |= other && !second[i];
-        other |= second[i];
+        any |= second[i];
     }
-    return mixed;
+    return any;
 }
 
 /* The product of the kept factors that are of the second operand, or of those that are not.  */
@@ -122,8 +128,9 @@ TeExpr *access_factored(Arena *a, const Te *te, const TeStmt *s, const TeExpr *s
     if (sum->red != TE_RED_SUM || !real || s->written || s->accum != TE_DTYPE_COUNT) return NULL;
     for (int i = 0; i < sum->n_index; i++) f.summed |= 1u << sum->index[i];
     part(&f, sum->args[0]);
-    bool mixed = group(&f, (1u << s->n_left) - 1, second);
-    if (f.full || (f.n_moved == 0 && !f.negative && !mixed)) return NULL;
+    uint32_t left = (1u << s->n_left) - 1;
+    bool groups = group(&f, left, second) && f.n_kept > 2 && !is_clean(sum->args[0], left);
+    if (f.full || (f.n_moved == 0 && !f.negative && !groups)) return NULL;
     if (f.n_kept < 2 && (f.n_kept == 0 || !sums_fit(te, s, sum, f.kept[0]))) return NULL;
     TeExpr *body = product(&f, second, false), *other = product(&f, second, true);
     return behind(&f, sum_of(&f, sum, other ? two(&f, TE_MUL, body, other) : body));

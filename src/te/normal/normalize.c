@@ -105,6 +105,56 @@ static void store_reads(const Te *te, TeExpr *e) {
     if (e->kind == TE_READ) e->store = te->tensor[e->v.ref].dtype;
 }
 
+/* The real type that all who read a tensor cast it to as they do; its own: there is none.  */
+static void find_casts(const Te *te, const TeExpr *e, TeDtype cast, TeDtype *to, bool *seen) {
+    if (e->kind == TE_READ) {
+        TeDtype own = te->tensor[e->v.ref].dtype, *type = &to[e->v.ref];
+        bool rounds = cast != TE_DTYPE_COUNT && te_dtype_class(own) == TE_CLASS_REAL &&
+                      te_dtype_compute(cast) == te_dtype_compute(own) &&
+                      te_dtype_bytes(cast) < te_dtype_bytes(own) &&
+                      (!e->other || te_is_zero(e->other));
+        TeDtype reads = rounds ? cast : own;
+        *type = !seen[e->v.ref] || *type == reads ? reads : own;
+        seen[e->v.ref] = true;
+    }
+    TeDtype below = e->kind == TE_CAST ? e->store : TE_DTYPE_COUNT;
+    for (int i = 0; i < e->n_args; i++) find_casts(te, e->args[i], below, to, seen);
+    if (e->other) find_casts(te, e->other, TE_DTYPE_COUNT, to, seen);
+}
+
+/* Drops casts of reads to the type that is stored; one to f8e5m2 saturates its infinities.  */
+static bool drop_casts(const TeTensor *tensor, TeExpr **slot) {
+    TeExpr *e = *slot;
+    bool any = false;
+    for (int i = 0; i < e->n_args; i++) any |= drop_casts(tensor, &e->args[i]);
+    if (e->other) any |= drop_casts(tensor, &e->other);
+    const TeExpr *read = e->kind == TE_CAST ? e->args[0] : e;
+    if (read == e || read->kind != TE_READ || e->type != read->type ||
+        e->store != tensor[read->v.ref].dtype || e->store == TE_F8E5M2)
+        return any;
+    *slot = e->args[0];
+    return true;
+}
+
+/* A reduction that all its readers round is rounded as it is stored, once in either place.  */
+static void round_stores(Norm *n) {
+    TeDtype to[TE_MAX_TENSORS];
+    bool seen[TE_MAX_TENSORS] = {false}, any = false;
+    Te *te = n->te;
+    for (int k = 0; k < te->n_stmt; k++)
+        find_casts(te, te->stmt[k].rhs, TE_DTYPE_COUNT, to, seen);
+    for (int k = 0; k < te->n_stmt; k++) {
+        TeTensor *t = &te->tensor[te->stmt[k].tensor];
+        int at = te->stmt[k].tensor;
+        bool rounds = te_is_passing(t) && te->stmt[k].rhs->kind == TE_REDUCE && seen[at] &&
+                      to[at] != t->dtype && !te_is_recurrence(te->stmt[k].rhs);
+        if (rounds) t->dtype = te->stmt[k].temp_type = to[at];
+        any |= rounds;
+    }
+    for (int k = 0; k < te->n_stmt && any; k++)
+        n->changed[k] |= drop_casts(te->tensor, &te->stmt[k].rhs);
+}
+
 /* What stands in another place than it was written at may keep another type.  A temporary has the
  * narrowest one that holds its values exactly, so that a rounding is one whether it is a cast or
  * the type of a temporary; a reduction has the one that it is folded in, as others of its rows do.
@@ -133,6 +183,7 @@ Status te_canonical(Arena *a, Diag *d, const Te *in, TeCanonical *out) {
     normalize_share(n);
     assign_changed(n);
     keep_storages(n);
+    round_stores(n);
     normalize_list_reads(n);
     *out = (TeCanonical){n->te, n->origin, n->changed, n->n_source};
     return ST_OK;
