@@ -59,6 +59,12 @@ static void factors_of_sums_come_together(void **state) {
                   "  Y[m,n] = sum[k](A[m,k] * w[k] * B[n,k]);\n");
     check_becomes(head, "Y[m,n] += -A[m,k] * B[n,k];",
                   "  Y_sum[m,n] = sum[k](A[m,k] * B[n,k]);\n  Y[m,n] = -Y_sum[m,n];\n");
+    check_becomes(head, "Y[m,n] = sum[k](A[m,k] * B[n,k] - w[k] * (A[m,k] * s[m] * B[n,k])) + a;",
+                  "  Y_sum[m,n] = sum[k](A[m,k] * B[n,k]);\n"
+                  "  Y_sum2[m,n] = sum[k](w[k] * A[m,k] * B[n,k]);\n"
+                  "  Y[m,n] = Y_sum[m,n] - Y_sum2[m,n] * s[m] + a;\n");
+    check_becomes(head, "Y[m,n] = sum[k](A[m,k] * B[n,k] + w[k]);",
+                  "  Y[m,n] = sum[k](A[m,k] * B[n,k] + w[k]);\n");
     /* Sums of integers that fit; those that may not, casts, sums that are no product stay.  */
     head = "A: i8[3,4], B: i8[5,4], C: i32[3,4], s: f32[3]) -> Y: f32[3,5]";
     check_becomes(head, "Y[m,n] += A[m,k] * B[n,k] * s[m];",

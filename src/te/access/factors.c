@@ -1,9 +1,11 @@
 /* Factors of the terms of a sum: those that no summed index reaches go behind it, the others come
- * together by the indices that they have.
+ * together by the indices that they have.  Terms that are several products have a sum each.
  *
  *   sum[k](A[m,k] * B[n,k] * s[m])     ->  sum[k](A[m,k] * B[n,k]) * s[m]
  *   sum[k](0.5 * A[m,k] / d * B[n,k])  ->  sum[k](A[m,k] * B[n,k]) * 0.5 / d
  *   sum[k](A[m,k] * B[n,k] * w[k])     ->  sum[k]((A[m,k] * w[k]) * B[n,k])
+ *   sum[k](A[m,k] * B[n,k] - C[m,k] * D[n,k])
+ *                                      ->  sum[k](A[m,k] * B[n,k]) - sum[k](C[m,k] * D[n,k])
  *
  * Only where what stays is a product: it is summed by units that multiply, which have room for two
  * operands.  The language leaves it open (docs/te-reference.md, "Factors of a sum"): roundings
@@ -15,16 +17,19 @@
 #include "te/tree/tree.h"
 #include <math.h>
 
-enum { MOST = 16 };                       /* factors of one sum; beyond it is left as it is */
+enum { MOST = 16 };       /* factors of a term, terms of a sum: with more it stays as it is */
 
 typedef struct {
     Arena *a;
-    TeDtype type;                         /* of the sum */
-    uint32_t summed;                      /* its indices */
+    const Te *te;
+    const TeStmt *s;
+    const TeExpr *sum;
+    uint32_t summed, left;                /* indices */
     const TeExpr *kept[MOST], *moved[MOST];
-    bool divides[MOST];                   /* moved[i] does */
+    bool second[MOST], divides[MOST];     /* kept[i] is of operand 1; moved[i] divides */
     int n_kept, n_moved;
     bool negative, full;
+    bool two;                 /* operand 1 has factors */
 } Factors;
 
 static void add_factor(Factors *f, const TeExpr *e, bool divides) {
@@ -38,7 +43,7 @@ static void add_factor(Factors *f, const TeExpr *e, bool divides) {
 
 /* The factors of e, in order, through what is made in the type of the sum.  */
 static void part(Factors *f, const TeExpr *e) {
-    bool own = e->type == f->type;
+    bool own = e->type == f->sum->type;
     if (own && e->kind == TE_MUL) {
         part(f, e->args[0]);
         part(f, e->args[1]);
@@ -53,19 +58,20 @@ static void part(Factors *f, const TeExpr *e) {
     }
 }
 
-static TeExpr *two(Factors *f, TeKind kind, TeExpr *x, TeExpr *y) {
-    TeExpr *e = te_expr_node(f->a, kind, f->type, 2, x->pos);
+static TeExpr *both(const Factors *f, TeKind kind, TeExpr *x, TeExpr *y) {
+    TeExpr *e = te_expr_node(f->a, kind, f->sum->type, 2, x->pos);
     e->args[0] = x;
     e->args[1] = y;
     return e;
 }
 
 /* A product of integers whose sums all fit the type that they are made in.  */
-static bool sums_fit(const Te *te, const TeStmt *s, const TeExpr *sum, const TeExpr *product) {
+static bool sums_fit(const Factors *f, const TeExpr *product) {
     if (product->kind != TE_MUL || product->type != TE_I32) return false;
-    Interval r = te_range(te, s, product, NULL), most = te_type_range(TE_I32);
+    Interval r = te_range(f->te, f->s, product, NULL), most = te_type_range(TE_I32);
     double n = 1;
-    for (int i = 0; i < sum->n_index; i++) n *= (double)te_index_extent(&s->index[sum->index[i]]);
+    for (int i = 0; i < f->sum->n_index; i++)
+        n *= (double)te_index_extent(&f->s->index[f->sum->index[i]]);
     return n * fmax(-(double)r.lo, (double)r.hi) <= (double)most.hi;
 }
 
@@ -77,61 +83,81 @@ static bool is_clean(const TeExpr *e, uint32_t left) {
 }
 
 /* The kept factors that have no left index but those of the factor with the most are operand 0 of
- * the product, the others operand 1.  Are there such?  */
-static bool group(const Factors *f, uint32_t left, bool *second) {
+ * the product, the others operand 1.  */
+static void group(Factors *f) {
     uint32_t most = 0;
-    bool any = false;
     for (int i = 0; i < f->n_kept; i++) {
-        uint32_t uses = access_uses(f->kept[i]) & left;
+        uint32_t uses = access_uses(f->kept[i]) & f->left;
         if (__builtin_popcount(uses) > __builtin_popcount(most)) most = uses;
     }
     for (int i = 0; i < f->n_kept; i++) {
-        second[i] = access_uses(f->kept[i]) & left & ~most;
-        any |= second[i];
+        f->second[i] = access_uses(f->kept[i]) & f->left & ~most;
+        f->two |= f->second[i];
     }
-    return any;
 }
 
-/* The product of the kept factors that are of the second operand, or of those that are not.  */
-static TeExpr *product(Factors *f, const bool *second, bool side) {
+/* The product of the factors of operand `side`.  */
+static TeExpr *operand(const Factors *f, bool side) {
     TeExpr *e = NULL;
     for (int i = 0; i < f->n_kept; i++) {
-        if (second[i] != side) continue;
+        if (f->second[i] != side) continue;
         TeExpr *x = te_expr_copy(f->a, f->kept[i]);
-        e = e ? two(f, TE_MUL, e, x) : x;
+        e = e ? both(f, TE_MUL, e, x) : x;
     }
     return e;
 }
 
-static TeExpr *sum_of(Factors *f, const TeExpr *sum, TeExpr *body) {
-    TeExpr *e = ARENA_NEW(f->a, TeExpr);
-    *e = *sum;
+/* The sum of the product of what is kept, and behind it what has moved.  */
+static TeExpr *sum_of(const Factors *f) {
+    TeExpr *body = operand(f, false), *e = ARENA_NEW(f->a, TeExpr);
+    if (f->two) body = both(f, TE_MUL, body, operand(f, true));
+    *e = *f->sum;
     e->type = e->store = body->type;
     e->args = ARENA_ARRAY(f->a, TeExpr *, 1);
     e->args[0] = body;
-    return e;
-}
-
-/* e with what has moved behind it.  */
-static TeExpr *behind(Factors *f, TeExpr *e) {
     for (int i = 0; i < f->n_moved; i++)
-        e = two(f, f->divides[i] ? TE_DIV : TE_MUL, e, te_expr_copy(f->a, f->moved[i]));
+        e = both(f, f->divides[i] ? TE_DIV : TE_MUL, e, te_expr_copy(f->a, f->moved[i]));
     if (!f->negative) return e;
-    TeExpr *minus = te_expr_node(f->a, TE_NEG, f->type, 1, e->pos);
+    TeExpr *minus = te_expr_node(f->a, TE_NEG, f->sum->type, 1, e->pos);
     minus->args[0] = e;
     return minus;
 }
 
+/* A sum of `body` alone.  */
+static Factors factors_of(const Factors *empty, const TeExpr *body) {
+    Factors f = *empty;
+    part(&f, body);
+    group(&f);
+    return f;
+}
+
+/* The sum of one product; NULL: it stays as it is.  */
+static TeExpr *of_product(const Factors *empty, const TeExpr *body) {
+    Factors f = factors_of(empty, body);
+    bool groups = f.two && f.n_kept > 2 && !is_clean(body, f.left);
+    if (f.full || (f.n_moved == 0 && !f.negative && !groups)) return NULL;
+    if (f.n_kept < 2 && (f.n_kept == 0 || !sums_fit(&f, f.kept[0]))) return NULL;
+    return sum_of(&f);
+}
+
+/* One sum for each term, all of which are products; NULL: some term is none.  */
+static TeExpr *of_terms(const Factors *empty, const TeExpr *e, int *n) {
+    bool adds = e->kind == TE_ADD || e->kind == TE_SUB;
+    if (!adds || e->type != empty->sum->type) {
+        Factors f = factors_of(empty, e);
+        return ++*n <= MOST && !f.full && f.two ? sum_of(&f) : NULL;
+    }
+    TeExpr *x = of_terms(empty, e->args[0], n), *y = x ? of_terms(empty, e->args[1], n) : NULL;
+    return y ? both(empty, e->kind, x, y) : NULL;
+}
+
 TeExpr *access_factored(Arena *a, const Te *te, const TeStmt *s, const TeExpr *sum) {
-    Factors f = {.a = a, .type = sum->type};
-    bool second[MOST], real = te_dtype_class(sum->type) == TE_CLASS_REAL;
+    Factors f = {.a = a, .te = te, .s = s, .sum = sum, .left = (1u << s->n_left) - 1};
+    bool real = te_dtype_class(sum->type) == TE_CLASS_REAL;
+    const TeExpr *body = sum->args[0];
+    int n = 0;
     if (sum->red != TE_RED_SUM || !real || s->written || s->accum != TE_DTYPE_COUNT) return NULL;
     for (int i = 0; i < sum->n_index; i++) f.summed |= 1u << sum->index[i];
-    part(&f, sum->args[0]);
-    uint32_t left = (1u << s->n_left) - 1;
-    bool groups = group(&f, left, second) && f.n_kept > 2 && !is_clean(sum->args[0], left);
-    if (f.full || (f.n_moved == 0 && !f.negative && !groups)) return NULL;
-    if (f.n_kept < 2 && (f.n_kept == 0 || !sums_fit(te, s, sum, f.kept[0]))) return NULL;
-    TeExpr *body = product(&f, second, false), *other = product(&f, second, true);
-    return behind(&f, sum_of(&f, sum, other ? two(&f, TE_MUL, body, other) : body));
+    bool adds = (body->kind == TE_ADD || body->kind == TE_SUB) && body->type == sum->type;
+    return adds ? of_terms(&f, body, &n) : of_product(&f, body);
 }

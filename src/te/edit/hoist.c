@@ -301,7 +301,8 @@ Status normalize_append(Norm *n, const Te *in, int stmt) {
     changed |= normalize_note(n, TE_MADE_EMPTY, normalize_empty(n, &s));
     changed |= normalize_note(n, TE_MADE_NESTED, simplify(n, &s.rhs));
     changed |= normalize_fold(n, &s.rhs);
-    changed |= normalize_note(n, TE_MADE_FACTORS, move_factors(n, &s, &s.rhs));
+    if (n->te->n_stmt + in->n_stmt - stmt < TE_MAX_STMTS / 2)       /* room for what it hoists */
+        changed |= normalize_note(n, TE_MADE_FACTORS, move_factors(n, &s, &s.rhs));
     changed |= has_inner_reduction(s.rhs, true);
     HoistFrom from = {in, &s, stmt};
     Status st = hoist_below(n, &from, &s.rhs, false, true);
