@@ -183,6 +183,8 @@ int64_t rprog_box_wavefronts(const Problem *p, const Device *dev, const RProg *r
 /* Why no matrix unit of the device takes the sums of products, and what would let one, as a clause;
  * NULL: one does, the device has none, or there is nothing to multiply.  */
 const char *rprog_refusal(Arena *a, const Problem *p, const Device *dev);
+/* ... of sums whose terms multiply what no product of two operands does; NULL: they do not.  */
+const char *rprog_no_product(const Problem *p);
 /* Why no program computes the chain, as a clause; NULL: some does.  */
 const char *rprog_chain_refusal(Arena *a, const Problem *p, const Device *dev);
 /* Why no unit of warpgroups that would multiply the operands can be given them, as a clause; NULL:

@@ -19,10 +19,32 @@ static bool has_unit(const Device *dev, bool tf32) {
     return false;
 }
 
+/* Does e multiply two values each of which has a left index that the other lacks?  */
+static bool multiplies(const TeExpr *e, uint32_t left) {
+    uint32_t x = e->kind == TE_MUL ? access_uses(e->args[0]) & left : 0;
+    uint32_t y = e->kind == TE_MUL ? access_uses(e->args[1]) & left : 0;
+    if ((x & ~y) && (y & ~x)) return true;
+    for (int i = 0; i < e->n_args && e->kind != TE_READ; i++)
+        if (multiplies(e->args[i], left)) return true;
+    return false;
+}
+
+const char *rprog_no_product(const Problem *p) {
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    const TeExpr *body = s->rhs->kind == TE_REDUCE ? s->rhs->args[0] : NULL;
+    bool sums = body && s->rhs->red == TE_RED_SUM && multiplies(body, (1u << s->n_left) - 1);
+    if (!sums) return NULL;
+    if (body->kind == TE_SELECT)
+        return "its terms are a choice: `(condition ? A : 0) * B` would be a product, of an "
+               "operand that is 0 elsewhere";
+    return "its terms are no product of two operands";
+}
+
 const char *rprog_refusal(Arena *a, const Problem *p, const Device *dev) {
     const Contraction *c = &p->con;
     bool products = p->contraction && c->red == TE_RED_SUM && c->product;
-    if (!products || !has_unit(dev, false) || p->n_operand < 2) return NULL;
+    if (!has_unit(dev, false)) return NULL;
+    if (!products || p->n_operand < 2) return rprog_no_product(p);
     for (int i = 0; i < dev->n_unit; i++) {
         if (matrix_fits(p, &dev->unit[i])) return NULL;
     }

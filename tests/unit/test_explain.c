@@ -92,7 +92,7 @@ static void test_refusals(void **state) {
         {"op p(A: f32[512,512], B: f32[512,512]) -> C: f32[512,512] { C[m,n] += A[m,k] * B[k,n]; }",
          "no matrix unit: operand a is f32: `@tf32` or `@fp32x3` after the sum"},
         {"op p(A: f16[512,512], B: i8[512,512], s: f16[512]) -> C: f16[512,512] {"
-         " C[m,n] += A[m,k] * (f16(B[n,k]) * s[n]); }",
+         " C[m,n] += A[m,k] * (f16(B[n,k]) * s[k]); }",
          "no matrix unit: operand b is computed in f32, which none takes: f16(...) or bf16(...)"},
         {"op p(A: i8[512,512], B: u8[512,512]) -> C: i32[512,512] { C[m,n] += A[m,k] * B[n,k]; }",
          "no matrix unit: none holds both i8 and u8"},

@@ -37,9 +37,9 @@ static Status tell_group(RollerCtx *ctx, void *user) {
     RollerGroup r = {.us = e->us, .limiter = mp_term_key[e->limiter],
                      .skeleton = rprog_skeleton_name[plan->prog[c->group].skeleton],
                      .makes = made_by(ctx->call, plan->te, &plan->group[c->group])};
-    if (product)
-        r.refusal =
-            rprog_refusal(ctx->call, &plan->problem[c->group], c->plan->plans->profile->dev);
+    const Problem *p = &plan->problem[c->group];
+    r.refusal = product ? rprog_refusal(ctx->call, p, c->plan->plans->profile->dev)
+                        : rprog_no_product(p);
     api_report(c->out, &r, sizeof r);
     return ST_OK;
 }
