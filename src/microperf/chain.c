@@ -95,7 +95,7 @@ typedef struct {
 } EndClocks;
 
 static Leaving leaving(const ChainTurn *t) {
-    return (Leaving){&t->of[1], &t->prog[1], &t->counts[1], t->slots};
+    return (Leaving){&t->of[1], &t->prog[1], &t->counts[1]};
 }
 
 static EndClocks end_clocks(const Model *m, const RProg *r, const ChainTurn *t, const Phase *ph) {
@@ -207,7 +207,8 @@ static MpTurn turn_of(const Model *m, const RProg *r, const ChainTurn *t, const 
 
 /* Where k is streamed: the first product as a contract program, whose ending is all else.  */
 static void estimate_stream(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
-    ChainTurn t = mp_chain_turn(m, r, memo);
+    ChainTurn t;
+    mp_chain_turn(m, r, memo, &t);
     ChainClocks c = mp_chain_clocks(m, r, &t, 1);
     const Step *last = &t.step[1];
     Ending e = {.reads = (double)m->p->next->epilogue_bytes,
@@ -238,7 +239,8 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
         return;
     }
     const ComputeUnit *u = &m->dev->unit[r->unit];
-    ChainTurn t = mp_chain_turn(m, r, memo);
+    ChainTurn t;
+    mp_chain_turn(m, r, memo, &t);
     double clocks[MP_COUNT] = {0}, blocks = blocks_of(m, r);
     double turns = mp_chain_turns(m, r), sums = mp_sum_bytes(m->p, r);
     double written = r->split > 1 ? sums : m->out_bytes;

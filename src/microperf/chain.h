@@ -19,9 +19,9 @@ typedef struct {
     double wavefronts, bytes;             /* of shared memory; from L2 */
     double a_bytes;           /* of operand a before the first turn: from L2; wavefronts, ... */
     double a_reads, a_stores; /* ... reads of fragments that registers keep */
-    int slots;                /* of boxes by which results leave */
 } ChainTurn;
-ChainTurn mp_chain_turn(const Model *m, const RProg *r, CountMemo *memo);
+/* Its steps know counts that lie beside them, so that it stays where it is made.  */
+void mp_chain_turn(const Model *m, const RProg *r, CountMemo *memo, ChainTurn *t);
 
 /* Clocks of a turn of `resident` blocks: of the unit for either product; of folds; of powers; of
  * all of them as they overlap, with what they wait for; and what the first turn of a block and its

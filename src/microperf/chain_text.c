@@ -47,7 +47,8 @@ static void tell_turns(const Story *s, const RProg *r) {
 }
 
 static void tell_turn(const Story *s, const RProg *r) {
-    ChainTurn t = mp_chain_turn(&s->m, r, NULL);
+    ChainTurn t;
+    mp_chain_turn(&s->m, r, NULL, &t);
     ChainClocks c = mp_chain_clocks(&s->m, r, &t, 1);
     int64_t steps = rprog_tiles(s->p, r, AX_K);
     tell_clocks(s->out, "\n  a turn of one block: ", (double)steps * c.unit[0] + c.unit[1],

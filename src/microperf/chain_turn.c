@@ -92,29 +92,27 @@ static void count_scores(const Model *m, const RProg *r, ChainTurn *t) {
     t->meet = follows ? 2 * SHUFFLE * log2_of(lanes) : 0;
 }
 
-ChainTurn mp_chain_turn(const Model *m, const RProg *r, CountMemo *memo) {
-    ChainTurn t = {.warps = (double)rprog_computing(m->dev, r) / WARP,
-                   .apart = rprog_tensor(m->dev, r)};
-    if (r->via == VIA_BOXES) t.slots = rprog_box_slots(m->p, m->dev, r);
-    t.teams = t.warps / rprog_team(m->dev, r);
+void mp_chain_turn(const Model *m, const RProg *r, CountMemo *memo, ChainTurn *t) {
+    *t = (ChainTurn){.warps = (double)rprog_computing(m->dev, r) / WARP,
+                     .apart = rprog_tensor(m->dev, r)};
+    t->teams = t->warps / rprog_team(m->dev, r);
     bool kept = r->keep == KEEP_REGISTERS;
     for (int i = 0; i < MP_PRODUCTS; i++) {
-        StepCounts *c = &t.counts[i];
-        t.prog[i] = rprog_product(m->dev, r, i);
-        t.of[i] = i ? mp_model(m->p->next, m->dev) : *m;
-        mp_step_counts(&t.of[i], &t.prog[i], mp_count_product(memo, i), c);
+        StepCounts *c = &t->counts[i];
+        t->prog[i] = rprog_product(m->dev, r, i);
+        t->of[i] = i ? mp_model(m->p->next, m->dev) : *m;
+        mp_step_counts(&t->of[i], &t->prog[i], mp_count_product(memo, i), c);
         if (i == 0) {
-            t.a_bytes = c->of[0].sectors * SECTOR;
-            t.a_stores = (double)c->of[0].store_wavefronts;
-            if (kept) t.a_reads = t.warps * c->of[0].fragment_wavefronts;
+            t->a_bytes = c->of[0].sectors * SECTOR;
+            t->a_stores = (double)c->of[0].store_wavefronts;
+            if (kept) t->a_reads = t->warps * c->of[0].fragment_wavefronts;
         }
         leave_out(&c->of[0], i > 0 || kept);
-        t.step[i] = mp_step(&t.of[i], &t.prog[i], c);
-        t.wavefronts += t.step[i].wavefronts + t.step[i].passes;
-        t.bytes += t.step[i].bytes;
+        t->step[i] = mp_step(&t->of[i], &t->prog[i], c);
+        t->wavefronts += t->step[i].wavefronts + t->step[i].passes;
+        t->bytes += t->step[i].bytes;
     }
-    count_scores(m, r, &t);
-    return t;
+    count_scores(m, r, t);
 }
 
 /* Two stations that so many customers go to and fro between.  */

@@ -112,7 +112,7 @@ double mp_through_clocks(const Leaving *x, double *smem) {
     double warps = rprog_computing(m->dev, r) / WARP / rprog_in_turn(r);
     double all = warps * (double)(x->counts->staging_stores + x->counts->staging_loads);
     double wait = meet ? m->step_tax + m->smem_latency : 2 * m->smem_latency;
-    if (r->via == VIA_BOXES) wait *= (rprog_box_count(m->p, r) + x->slots - 1) / x->slots;
+    if (r->via == VIA_BOXES) wait *= (rprog_box_count(m->p, r) + r->box_slots - 1) / r->box_slots;
     *smem = rounds * all / m->smem_rate;
     return *smem + rounds * wait;
 }
@@ -362,10 +362,6 @@ static MpTurn turn_of(const Model *m, const RProg *r, const Step *s, const Endin
                     .sent = end.sent};
 }
 
-static int box_slots(const Model *m, const RProg *r) {
-    return r->via == VIA_BOXES ? rprog_box_slots(m->p, m->dev, r) : 0;
-}
-
 /* Of what a block copies once, the share of one of its tiles.  */
 static void share_copies(double tiles, OperandCounts *c) {
     c->sectors /= tiles;
@@ -380,7 +376,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     Ending own = *of, *e = &own;
     mp_step_counts(m, r, memo, &c);
     if (e->kept) share_copies(mp_tiles_of_block(m, r), &c.of[1]);
-    if (!own.leaving.r) own.leaving = (Leaving){m, r, &c, box_slots(m, r)};
+    if (!own.leaving.r) own.leaving = (Leaving){m, r, &c};
     Step s = mp_step(m, r, &c);
     double tiles = (double)rprog_blocks(p, r), blocks = tiles * r->split - r->tail + r->tail_blocks;
     double all_steps = (double)rprog_tiles(p, r, AX_K);

@@ -3,13 +3,12 @@
 #define ROLLER_MICROPERF_ENDING_H
 #include "microperf/model.h"
 
-/* How results leave a block: those of a product, as a program of its own, with its counts; of boxes
- * their slots.  */
+/* How results leave a block: those of a product, as a program of its own, with its counts.
+ */
 typedef struct {
     const Model *m;
     const RProg *r;
     const StepCounts *counts;
-    int slots;
 } Leaving;
 
 /* Clocks of a block for results that pass through shared memory, of which `smem` are accesses.  */

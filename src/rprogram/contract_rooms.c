@@ -178,5 +178,5 @@ void contract_rooms(RoomWalk *w) {
 void contract_derive_smem(const Problem *p, const Device *dev, const BlockBytes *b, RProg *r) {
     RoomWalk w = {.p = p, .dev = dev, .r = r};
     rooms_of(&w, b);
-    derive_smem(dev, w.end, r);
+    derive_smem(&w, r);
 }

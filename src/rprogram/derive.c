@@ -27,11 +27,15 @@ int64_t skeleton_workspace(const SkeletonRow *s, const Problem *p, const RProg *
     return rprog_partials(p->te, g, g->n, r->split * s->left(p, r));
 }
 
-int64_t skeleton_shared(const SkeletonRow *s, const Problem *p, const Device *dev,
-                        const RProg *r) {
+static RoomWalk walked(const SkeletonRow *s, const Problem *p, const Device *dev, const RProg *r) {
     RoomWalk w = {.p = p, .dev = dev, .r = r};
     if (s->rooms) s->rooms(&w);
-    return w.end;
+    return w;
+}
+
+int64_t skeleton_shared(const SkeletonRow *s, const Problem *p, const Device *dev,
+                        const RProg *r) {
+    return walked(s, p, dev, r).end;
 }
 
 const char *skeleton_grid_check(const SkeletonRow *s, const Problem *p, const Device *dev,
@@ -91,10 +95,12 @@ static int16_t whole_registers(int64_t n, int64_t limit) {
     return (int16_t)(rounded < INT16_MAX ? rounded : INT16_MAX);
 }
 
-void derive_smem(const Device *dev, int64_t bytes, RProg *r) {
-    r->smem = (int32_t)(bytes < INT32_MAX ? bytes : INT32_MAX);
-    int blocks = hal_blocks_per_sm(dev, r->threads, r->registers, r->smem);
-    int most = rprog_tensor(dev, r) ? RPROG_TENSOR_MOST / rprog_tensor_columns(dev, r) : blocks;
+void derive_smem(const RoomWalk *w, RProg *r) {
+    r->smem = (int32_t)(w->end < INT32_MAX ? w->end : INT32_MAX);
+    r->box_slots = (uint8_t)w->boxes;
+    int blocks = hal_blocks_per_sm(w->dev, r->threads, r->registers, r->smem);
+    int most = rprog_tensor(w->dev, r) ? RPROG_TENSOR_MOST / rprog_tensor_columns(w->dev, r)
+                                       : blocks;
     r->blocks_per_sm = (int16_t)(blocks < most ? blocks : most);
 }
 
@@ -105,7 +111,8 @@ void skeleton_derive(const SkeletonRow *s, const Problem *p, const Device *dev, 
     if (s->derive && any) s->derive(p, dev, r);
     r->registers = whole_registers(any ? s->registers(p, dev, r) : 0,
                                    (int64_t)dev->limits.registers_per_thread.value);
-    derive_smem(dev, any ? skeleton_shared(s, p, dev, r) : 0, r);
+    RoomWalk w = any ? walked(s, p, dev, r) : (RoomWalk){.dev = dev};
+    derive_smem(&w, r);
 }
 
 /* Do a derived candidate's threads, shared memory, registers and workspace keep to what the device

@@ -173,11 +173,10 @@ int rprog_box_index(const Problem *p, const RBoxDim *d);
  * stored, over the root's indices.  False: they are no boxes.  */
 bool rprog_out_box(const Problem *p, RBox *out, Access *x);
 /* VIA_BOXES: the mover, -1: none; bytes of a box's row (0: no such box), boxes side by side in a
- * row of instructions, and slots for them.  */
+ * row of instructions.  */
 int rprog_box_mover(const Device *dev);
 int rprog_box_row(const Problem *p, const RProg *r);
 int rprog_box_count(const Problem *p, const RProg *r);
-int rprog_box_slots(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_box_wavefronts(const Problem *p, const Device *dev, const RProg *r,
                              int64_t *loads);     /* of a warp's row of instructions */
 /* Why no matrix unit of the device takes the sums of products, and what would let one, as a clause;

@@ -260,6 +260,7 @@ static void product_facts(const Problem *p, const Device *dev, const RProg *r, c
     }
     step_facts(c);
     sides_facts(c, dev);
+    c->kept = contract_turns(c)->turn == TURN_KEPT;
     const Room *sums = rprog_room(l, ROOM_ACCUMULATORS, c->number);
     c->sums = sums ? sums->ring : c->turns;
     c->stays = rprog_persistent(r);

@@ -115,6 +115,7 @@ typedef struct Contract {
     bool scaled;              /* some operand has scales of blocks */
     bool ring;                /* a unit of warpgroups: some warps fill the stages by boxes */
     bool stays;               /* blocks go on with other tiles */
+    bool kept;                /* ... for all of which the steps are filled once (TURN_KEPT) */
     const Room *out_room;     /* where accumulators pass through on their way out; NULL: nowhere */
     int box_row, boxes;       /* by boxes: bytes of a row; boxes of a row of tiles */
     RBox out;
@@ -137,8 +138,4 @@ typedef struct Contract {
 /* Is an operand of a ring brought by boxes of a tensor map, not made or copied by threads?  */
 static inline bool side_boxes(const Side *s) { return !s->made && !s->l->team; }
 static inline const Ring *contract_turns(const Contract *c) { return &c->layout->ring[c->turns]; }
-/* Are its steps filled once, for all tiles?  */
-static inline bool contract_keeps(const Contract *c) {
-    return contract_turns(c)->turn == TURN_KEPT;
-}
 #endif

@@ -211,7 +211,7 @@
  * - via == VIA_BOXES (not GRID_TILES): each warp collects its rows of an instruction tile in boxes
  *   of rprog_box_row bytes by rprog_staging_rows rows, which lie in shared memory as the store's
  *   tensor map swizzles them, and a lane stores them by that map (rprog_out_box), with up to
- *   rprog_box_slots - 1 under way: two slots, one for a single box or where a second one for an odd
+ *   box_slots - 1 under way: two slots, one for a single box or where a second one for an odd
  *   number would cost a block of the SM.  store_vec == vec_n.  A box that has all columns of the
  *   tensor may be wider than these.
  *
@@ -358,6 +358,7 @@ typedef struct {
     bool late;                /* derived: no registers to fetch fragments ahead of their products */
     int16_t registers;        /* expected per thread */
     int32_t smem;             /* dynamic shared memory, bytes */
+    uint8_t box_slots;        /* derived, VIA_BOXES: of a warp that computes; else 0 */
 } RProg;
 
 /* Reasons a program is dropped; counted, shown by --explain.  */
@@ -405,6 +406,6 @@ double rprog_rate(const Problem *p, const Device *dev);
 double rprog_peak(const Problem *p, const Device *dev, int16_t *which);
 /* Names the first broken rule, NULL if it is a legal program for the problem on the device.  */
 const char *rprog_check(const Problem *p, const Device *dev, const RProg *r);
-/* Fills the derived fields: threads, smem, blocks_per_sm, registers.  */
+/* Fills the derived fields: threads, smem, box_slots, blocks_per_sm, registers.  */
 void rprog_derive(const Problem *p, const Device *dev, RProg *r);
 #endif

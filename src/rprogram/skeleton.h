@@ -77,7 +77,7 @@ struct Contract *layout_products(Arena *a, const Problem *p, const Device *dev, 
                                  Layout *l);
 /* Fills the derived fields; of these, what bytes of shared memory decide.  */
 void skeleton_derive(const SkeletonRow *s, const Problem *p, const Device *dev, RProg *r);
-void derive_smem(const Device *dev, int64_t bytes, RProg *r);
+void derive_smem(const RoomWalk *w, RProg *r);
 /* Bytes of shared memory.  */
 int64_t skeleton_shared(const SkeletonRow *s, const Problem *p, const Device *dev, const RProg *r);
 int64_t skeleton_workspace(const SkeletonRow *s, const Problem *p, const RProg *r);

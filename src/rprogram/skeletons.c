@@ -59,12 +59,6 @@ const Layout *rprog_layout(Arena *a, const Problem *p, const Device *dev, const 
     return l;
 }
 
-int rprog_box_slots(const Problem *p, const Device *dev, const RProg *r) {
-    RoomWalk w = {.p = p, .dev = dev, .r = r};
-    row_of(r)->rooms(&w);
-    return w.boxes;
-}
-
 bool rprog_wide(const Problem *p, const RProg *r, const Access *x, int d) {
     int64_t beyond[TE_MAX_INDICES] = {0};
     IndexMap m;

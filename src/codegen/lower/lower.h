@@ -77,11 +77,13 @@ void lower_keep(FormBuilder *b, const Side *s);
 Node *lower_slots(FormBuilder *b, int ring, bool uses);
 void lower_put(FormBuilder *b, int ring);
 void lower_take(FormBuilder *b, int ring);
-/* Begins to copy what a slot of a ring has: boxes of the product's operands that go by it.  Of the
- * product's turns, and goes on to the next one.  `waits`: until the slot is empty.  */
-void lower_fill(FormBuilder *b, int ring, bool waits);
-void lower_fill_turn(FormBuilder *b, bool waits);
-/* Operands of the turn are there; its products begin; a slot, `lag` turns before, is free.  */
+/* Begins to copy what a slot of a ring has, boxes of the product's operands that go by it, when
+ * the slot is empty.  Of the product's turns, and goes on to the next one; `free`: it is known to
+ * be empty.  A ring that is filled once waits for nothing.  */
+void lower_fill(FormBuilder *b, int ring);
+void lower_fill_turn(FormBuilder *b, bool free);
+/* Operands of the turn are there; its products begin; a slot, `lag` turns before, is free (NULL:
+ * its ring is filled once).  */
 void lower_wait_stage(FormBuilder *b);
 Node *lower_multiply(FormBuilder *b);
 Node *lower_free(FormBuilder *b, int ring, int lag);

@@ -27,7 +27,7 @@ static bool stays(const Make *m) { return m->c[RESULTS].stays; }
  * no rows are read any more.  */
 static void add_rows(const Make *m, int product, bool first) {
     lower_about(m, product);
-    lower_fill_turn(m->b, !first);
+    lower_fill_turn(m->b, first);
 }
 
 /* Rings of copies.  */
@@ -48,7 +48,7 @@ static Loop *open_turns(const Make *m, const char *var) {
 /* The tile that stays, where the one before is free.  */
 static void add_a(const Make *m) {
     lower_about(m, SCORES);
-    lower_fill(m->b, ring_of_a(m), stays(m));
+    lower_fill(m->b, ring_of_a(m));
     if (stays(m)) lower_put(m->b, ring_of_a(m));
 }
 

@@ -33,13 +33,13 @@ static void add_resident(const Make *m) {
     if (m->l->layout->n_product == 1) return;
     m->b->product = next->number;
     lower_slots(m->b, next->turns, false);
-    lower_fill(m->b, next->turns, false);
+    lower_fill(m->b, next->turns);
     m->b->product = m->c->number;
 }
 
 static void add_steps(const Make *m) {
     open_steps(m, true);
-    lower_fill_turn(m->b, !contract_keeps(m->c));
+    lower_fill_turn(m->b, false);
     form_close(m->b);
 }
 
@@ -53,7 +53,7 @@ static int region_ring(const Contract *c) {
 static void add_region(const Make *m) {
     int ring = region_ring(m->c);
     if (ring < 0) return;
-    lower_fill(m->b, ring, m->c->stays);
+    lower_fill(m->b, ring);
     if (m->c->stays) lower_put(m->b, ring);
 }
 
@@ -69,13 +69,13 @@ static void add_copies(const Make *m) {
     if (!team) form_if(m->b, WHEN_ONE, 0)->from = contract_turns(m->c)->fill.first;
     form_add(m->b, NODE_VALUES, VALUES_MAPS)->to = m->l->waits;
     add_resident(m);
-    if (contract_keeps(m->c)) add_steps(m);
+    if (m->c->kept) add_steps(m);
     if (region_ring(m->c) >= 0) lower_slots(m->b, region_ring(m->c), false);
     open_tiles(m);
     add_places(m);
     open_some(m);
     add_region(m);
-    if (!contract_keeps(m->c)) add_steps(m);
+    if (!m->c->kept) add_steps(m);
     close_tiles(m);
     if (!team) form_close(m->b);
 }
@@ -214,14 +214,14 @@ static void add_step(const Make *m, int under_way) {
     lower_wait_stage(m->b);
     if (made >= 0) {
         add_slices(m, made);
-        if (!contract_keeps(m->c)) meet(m);
+        if (!m->c->kept) meet(m);
         if (!under_way) form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, 0);
     } else {
         lower_multiply(m->b);
         form_sync(m->b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
         form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, under_way);
     }
-    Node *freed = contract_keeps(m->c) ? NULL : lower_free(m->b, m->c->turns, under_way);
+    Node *freed = lower_free(m->b, m->c->turns, under_way);
     if (freed && under_way) freed->when = WHEN_LATER;
     if (promotes) {
         form_add(m->b, NODE_VALUES, VALUES_SETTLE);
@@ -245,19 +245,19 @@ static void add_products(const Make *m) {
     if (!promotes) form_add(m->b, NODE_VALUES, VALUES_SETTLE);
     open_some(m);
     add_turn(m, SYNC_BOTH);
-    lower_slots(m->b, c->turns, true)->to = under_way && !contract_keeps(m->c);
+    lower_slots(m->b, c->turns, true)->to = under_way && !c->kept;
     if (region >= 0) lower_barrier(m->b, SYNC_WAIT, region, RING_FULL);
     lower_open_turns(m->b, c, "taken");
     add_step(m, under_way);
     form_close(m->b);
     if (region >= 0 && c->stays) {        /* all lanes have loaded what they need of it */
-        if (contract_keeps(c)) meet(m);
+        if (c->kept) meet(m);
         lower_free(m->b, region, 0)->sync.blocks = 0;
         lower_take(m->b, region);
     }
     add_turn(m, SYNC_ARRIVE);
     if (under_way) form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, 0);
-    if (under_way && c->stays && !contract_keeps(m->c)) lower_free(m->b, c->turns, under_way);
+    if (under_way && c->stays) lower_free(m->b, c->turns, under_way);
     close_some(m);
     if (!promotes) form_add(m->b, NODE_VALUES, VALUES_SETTLE);
 }

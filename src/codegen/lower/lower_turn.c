@@ -100,10 +100,9 @@ static void copy_to_slot(FormBuilder *b, const Contract *c, int ring, bool team)
     }
 }
 
-void lower_fill(FormBuilder *b, int ring, bool waits) {
+static void fill(FormBuilder *b, int ring) {
     const Contract *c = at_hand(b);
     int64_t bytes = box_bytes(c, ring);
-    if (waits) lower_barrier(b, SYNC_WAIT, ring, RING_EMPTY);
     if (c->async) form_if(b, WHEN_ONE, 0)->from = b->layout->ring[ring].fill.first;
     if (bytes > 0) {
         Sync *full = lower_barrier(b, SYNC_ARRIVE, ring, RING_FULL);
@@ -120,9 +119,14 @@ void lower_fill(FormBuilder *b, int ring, bool waits) {
     full->after = DONE_COPIES;
 }
 
-void lower_fill_turn(FormBuilder *b, bool waits) {
+void lower_fill(FormBuilder *b, int ring) {
+    if (ring_refills(&b->layout->ring[ring])) lower_barrier(b, SYNC_WAIT, ring, RING_EMPTY);
+    fill(b, ring);
+}
+
+void lower_fill_turn(FormBuilder *b, bool free) {
     int ring = at_hand(b)->turns;
-    lower_fill(b, ring, waits);
+    (free ? fill : lower_fill)(b, ring);
     form_add(b, NODE_VALUES, VALUES_NEXT_K);
     lower_put(b, ring);
 }
@@ -170,6 +174,7 @@ void lower_wait_stage(FormBuilder *b) {
 
 Node *lower_free(FormBuilder *b, int ring, int lag) {
     const RProg *r = at_hand(b)->r;
+    if (!ring_refills(&b->layout->ring[ring])) return NULL;
     Node *n = form_sync(b, SYNC_BARRIER, SYNC_ARRIVE, 0);
     n->sync = (Sync){.scope = SYNC_BARRIER, .op = SYNC_ARRIVE, .ring = ring, .id = RING_EMPTY,
                      .by = BY_WARPS, .lag = lag, .blocks = r->cluster > 1 ? r->cluster : 0};

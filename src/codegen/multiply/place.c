@@ -343,7 +343,7 @@ void place_thread(Kernel *k) {
     Cg *cg = k->cg;
     if (product_feeds(k)) {
         if (!k->c->stays) turns_place(k);
-        else if (contract_keeps(k->c)) resident_place(k);
+        else if (k->c->kept) resident_place(k);
         stages_place(k);
         return;
     }
