@@ -152,8 +152,8 @@ static AxisClass moves_of(const Contract *c, int side) {
     return side == 1 && !last && c->steps <= 1 ? AX_N : AX_K;
 }
 
-static void side_facts(Contract *c, const Device *dev, int side) {
-    Side *s = &c->side[side];
+static void side_facts(Contract *c, const Device *dev, Side *s) {
+    int side = (int)(s - c->side);
     int number = c->number * CONTRACTION_OPERANDS + side;
     *s = (Side){.side = side,
                 .number = number,
@@ -228,10 +228,8 @@ static void box_facts(Contract *c) {
 
 static void sides_facts(Contract *c, const Device *dev) {
     bool turns = false;       /* known; a ring that stays gives way to that of the steps */
-    c->n_side = c->p->n_operand;
-    for (int side = 0; side < c->n_side; side++) {
-        side_facts(c, dev, side);
-        const Side *s = &c->side[side];
+    for (Side *s = c->side; s < c->end; s++) {
+        side_facts(c, dev, s);
         if (s->made) continue;
         if (s->ring >= 0 && (!s->stays || !turns)) c->turns = s->ring;
         turns |= s->ring >= 0;
@@ -250,6 +248,8 @@ static void product_facts(const Problem *p, const Device *dev, const RProg *r, c
                     .p = p,
                     .r = r,
                     .root = &p->te->stmt[p->con.stmt],
+                    .side = c->side,
+                    .end = c->side + p->n_operand,
                     .layout = l};
     c->packed = rprog_packed(dev, r);
     c->ring = dev->unit[r->unit].b_smem;
@@ -276,6 +276,7 @@ Contract *layout_products(Arena *a, const Problem *p, const Device *dev, const R
     for (int i = 0; i < l->n_product; i++, p = p->next) {
         RProg *own = ARENA_NEW(a, RProg);
         *own = rprog_product(dev, r, i);
+        c[i].side = ARENA_ARRAY(a, Side, p->n_operand);
         product_facts(p, dev, own, l, &c[i]);
     }
     return c;

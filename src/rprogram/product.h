@@ -107,8 +107,7 @@ typedef struct Contract {
     const Problem *p;
     const RProg *r;
     const TeStmt *root;
-    Side side[CONTRACTION_OPERANDS];      /* operands a and b */
-    int n_side;
+    Side *side, *end;         /* its operands, a and b, and what is behind the last one */
     bool packed;              /* dp4a */
     Matrix matrix;
     bool async, staged;       /* some load is */

@@ -192,7 +192,9 @@ typedef struct Problem {
     ScanView scan;
     int64_t extent[AX_CLASSES];           /* fused axes; stream: AX_M domain, AX_K reduction */
     int64_t multiple[AX_CLASSES];         /* divides the extent at all run-time sizes */
-    ROperand op[CONTRACTION_OPERANDS];    /* a, b; of `stream`: the widest read */
+    /* a, b: a multiply takes two, and a reduction of one tensor has one.  Of a map or a general
+     * reduction: the widest read.  */
+    ROperand op[CONTRACTION_OPERANDS];
     int n_operand;
     TeDtype type;             /* compute type of the root statement's value */
     TeDtype accum;            /* of a contraction: @accum as written, else TE_DTYPE_COUNT */

@@ -42,7 +42,7 @@ static inline const ProductAt *product_next(const Kernel *k) {
 bool product_turns(const Kernel *k);
 /* The axis along which its turns go.  The first row or column of its next load.  */
 static inline AxisClass product_moves(const Kernel *k) {
-    return k->c->side[k->c->n_side - 1].moves;
+    return k->c->end[-1].moves;
 }
 /* Is it what the next product is made of?  Are its k-steps those of the block's loop?  */
 static inline bool product_feeds(const Kernel *k) {

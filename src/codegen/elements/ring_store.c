@@ -82,8 +82,7 @@ void ring_maps(Arena *a, const Lowered *l, KernelLaunch *out) {
     out->cluster[0] = rprog_cluster(l->r);
     for (int i = 0; i < x->n_product; i++) {
         const Contract *c = &x->product[i];
-        for (int side = 0; side < c->n_side; side++) {
-            const Side *s = &c->side[side];
+        for (const Side *s = c->side; s < c->end; s++) {
             if (side_boxes(s)) map[ring_map_number(x, s)] = ring_operand_map(a, c, s);
         }
     }

@@ -107,8 +107,7 @@ static void add_products(const Make *m, int product) {
     lower_about(m, product);
     Node *n = form_add(m->b, NODE_COMPUTE, 0);
     n->to = c->r->unroll;
-    for (int i = 0; i < c->n_side; i++) {
-        const Side *s = &c->side[i];
+    for (const Side *s = c->side; s < c->end; s++) {
         bool kept = s->stays && c->r->keep == KEEP_REGISTERS;
         if (s->made || kept) continue;
         form_reads(m->b, n, ROOM_STAGE, s->room->of)->data = s->stays ? OF_ANY : OF_STEP;

@@ -13,22 +13,22 @@ static bool is_kept(const Contract *c, const Side *s) {
 }
 
 static void add_keeps(const Make *m) {
-    for (int i = 0; i < m->c->n_side; i++)
-        if (is_kept(m->c, &m->c->side[i])) lower_keep(m->b, &m->c->side[i]);
+    for (const Side *s = m->c->side; s < m->c->end; s++)
+        if (is_kept(m->c, s)) lower_keep(m->b, s);
 }
 
 static bool keeps(const Contract *c) {
-    for (int i = 0; i < c->n_side; i++)
-        if (is_kept(c, &c->side[i])) return true;
+    for (const Side *s = c->side; s < c->end; s++)
+        if (is_kept(c, s)) return true;
     return false;
 }
 
 static void add_tables(const Make *m) {
     if (!m->c->tables) return;
     Node *n = form_add(m->b, NODE_VALUES, VALUES_TABLE);
-    for (int i = 0; i < m->c->n_side; i++) {
-        if (!m->c->side[i].table) continue;
-        form_writes(m->b, n, ROOM_TABLE, m->c->side[i].number)->data = OF_NEXT;
+    for (const Side *s = m->c->side; s < m->c->end; s++) {
+        if (!s->table) continue;
+        form_writes(m->b, n, ROOM_TABLE, s->number)->data = OF_NEXT;
     }
 }
 
@@ -69,8 +69,8 @@ static void add_fill(const Make *m) {
     if (several) counted(m, "step", contract_turns(c)->ahead, 1, 1)->loop.of = TURNS_STEPS;
     bool tested = !certain || !several;
     if (tested) form_if(m->b, certain ? WHEN_ALWAYS : WHEN_LEFT, 0)->name = several ? "step" : NULL;
-    for (int i = 0; i < c->n_side; i++) {
-        if (has_tile(&c->side[i])) lower_load(m->b, &c->side[i], true);
+    for (const Side *s = c->side; s < c->end; s++) {
+        if (has_tile(s)) lower_load(m->b, s, true);
     }
     add_next(m, false);
     add_keeps(m);
@@ -91,11 +91,11 @@ static void add_loads(const Make *m) {
     node->note = arena_printf(m->b->arena, "load: step + %d%s", contract_turns(c)->ahead,
                               c->spread ? ", between the products" : "");
     if (c->spread) form_add(m->b, NODE_VALUES, VALUES_MORE);
-    for (int i = 0; i < c->n_side; i++) all &= !has_tile(&c->side[i]) || c->side[i].spread;
+    for (const Side *s = c->side; s < c->end; s++) all &= !has_tile(s) || s->spread;
     if (!c->spread || !all) {
         form_if(m->b, c->spread ? WHEN_MORE : WHEN_LEFT, contract_turns(c)->ahead)->name = "step";
-        for (int i = 0; i < c->n_side; i++) {
-            if (has_tile(&c->side[i]) && !c->side[i].spread) lower_load(m->b, &c->side[i], false);
+        for (const Side *s = c->side; s < c->end; s++) {
+            if (has_tile(s) && !s->spread) lower_load(m->b, s, false);
         }
         if (!c->spread) add_next(m, false);
         form_close(m->b);
@@ -118,8 +118,7 @@ static void read_operand(const Make *m, Node *n, const Side *s, DataOf data) {
 /* Fragments that are there before the products of their k.  */
 static Node *add_fetch(const Make *m) {
     Node *n = form_add(m->b, NODE_COPY, 0);
-    for (int i = 0; i < m->c->n_side; i++) {
-        const Side *s = &m->c->side[i];
+    for (const Side *s = m->c->side; s < m->c->end; s++) {
         if (!s->ahead) continue;
         read_operand(m, n, s, OF_TAKEN);
         Use *u = form_writes(m->b, n, ROOM_FRAGMENTS, s->number);
@@ -153,8 +152,7 @@ static void add_compute(const Make *m, int from, int to) {
         Node *fetch = add_fetch(m);
         if (!c->matrix.used) fetch->when = WHEN_FETCH;
     }
-    for (int i = 0; i < c->n_side && from == 0; i++) {
-        const Side *s = &c->side[i];
+    for (const Side *s = c->side; s < c->end && from == 0; s++) {
         read_operand(m, n, s, OF_STEP);
         if (s->ahead) {
             Use *u = form_reads(m->b, n, ROOM_FRAGMENTS, s->number);
@@ -237,16 +235,15 @@ static void add_steps(const Make *m) {
 /* ---- the kernel ---- */
 
 static void add_operands(const Make *m) {
-    for (int side = 0; side < m->c->n_side; side++) {
-        const Side *s = &m->c->side[side];
+    for (const Side *s = m->c->side; s < m->c->end; s++) {
         if (!s->l->region) {
             Node *n = form_add(m->b, NODE_VALUES, VALUES_ADDRESS);
-            n->of = side;
+            n->of = s->side;
             if (s->table && s->row_entries > 0) form_writes(m->b, n, ROOM_ROW_TABLE, s->number);
             continue;
         }
         Node *n = form_add(m->b, NODE_COPY, 0);
-        n->of = side;
+        n->of = s->side;
         n->mover = s->l->mover;
         Use *u = form_writes(m->b, n, ROOM_REGION, s->number);
         n->done = s->room->filled;

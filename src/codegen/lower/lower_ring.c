@@ -45,8 +45,8 @@ static void add_steps(const Make *m) {
 
 /* The ring of an operand's region, a tile each; -1: there is none.  */
 static int region_ring(const Contract *c) {
-    for (int i = 0; i < c->n_side; i++)
-        if (rprog_region_boxes(c->side[i].l)) return c->side[i].ring;
+    for (const Side *s = c->side; s < c->end; s++)
+        if (rprog_region_boxes(s->l)) return s->ring;
     return -1;
 }
 
@@ -59,8 +59,8 @@ static void add_region(const Make *m) {
 
 /* Places of the chunks that a thread copies.  */
 static void add_places(const Make *m) {
-    for (int side = 0; side < m->c->n_side; side++)
-        if (m->c->side[side].l->team > 0) form_add(m->b, NODE_VALUES, VALUES_ADDRESS)->of = side;
+    for (const Side *s = m->c->side; s < m->c->end; s++)
+        if (s->l->team > 0) form_add(m->b, NODE_VALUES, VALUES_ADDRESS)->of = s->side;
 }
 
 /* By one thread, or by a team, one of whose threads issues boxes.  */
@@ -129,8 +129,8 @@ static void add_scales(const Make *m) {
     lower_barrier(m->b, SYNC_WAIT, c->turns, RING_EMPTY);
     Node *n = form_add(m->b, NODE_VALUES, VALUES_SCALES);
     n->from = SCALES_STAGE;
-    for (int side = 0; side < c->n_side; side++)
-        form_writes(m->b, n, ROOM_SCALES, c->side[side].number)->data = OF_PUT;
+    for (const Side *s = c->side; s < c->end; s++)
+        form_writes(m->b, n, ROOM_SCALES, s->number)->data = OF_PUT;
     form_sync(m->b, SYNC_PROXY, SYNC_BOTH, 0);
     lower_arrive_warps(m->b, c->turns, RING_FULL);
     form_add(m->b, NODE_VALUES, VALUES_SCALES)->from = SCALES_TURN;

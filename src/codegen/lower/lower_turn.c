@@ -75,20 +75,21 @@ static bool goes_by(const Side *s, int ring, bool team) {
 }
 
 static bool has_team(const Contract *c, int ring) {
-    return goes_by(&c->side[0], ring, true) || goes_by(&c->side[1], ring, true);
+    bool any = false;
+    for (const Side *s = c->side; s < c->end; s++) any |= goes_by(s, ring, true);
+    return any;
 }
 
 static int64_t box_bytes(const Contract *c, int ring) {
     int64_t bytes = 0;
-    for (int side = 0; side < c->n_side; side++)
-        if (goes_by(&c->side[side], ring, false)) bytes += c->side[side].room->bytes;
+    for (const Side *s = c->side; s < c->end; s++)
+        if (goes_by(s, ring, false)) bytes += s->room->bytes;
     return bytes;
 }
 
 /* Operands of the product that go by the ring, to its slot: in boxes, or by chunks of a team.  */
 static void copy_to_slot(FormBuilder *b, const Contract *c, int ring, bool team) {
-    for (int side = 0; side < c->n_side; side++) {
-        const Side *s = &c->side[side];
+    for (const Side *s = c->side; s < c->end; s++) {
         if (!goes_by(s, ring, team)) continue;
         Node *n = copy(b, s);
         n->done = s->room->filled;
@@ -160,7 +161,7 @@ Node *lower_multiply(FormBuilder *b) {
     Node *n = form_add(b, NODE_COMPUTE, COMPUTE_STEP);
     n->to = c->r->unroll;
     n->done = DONE_PRODUCTS;
-    for (int side = 0; side < c->n_side; side++) read_side(b, n, c, &c->side[side]);
+    for (const Side *s = c->side; s < c->end; s++) read_side(b, n, c, s);
     write_sums(b, n, c);
     return n;
 }

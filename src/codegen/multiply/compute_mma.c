@@ -160,12 +160,11 @@ static void multiply_widened(Kernel *k, Ir buffer, const Between *x) {
 /* Splits the fragments of a buffer into what tf32 holds and the rest.  */
 static void split(Kernel *k, Ir buffer) {
     Cg *cg = k->cg;
-    for (int i = 0; i < k->c->n_side; i++) {
-        const Side *s = &k->c->side[i];
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
         Ir f = ir_count_of(cg, k->var.f, k->c->matrix.tiles[s->own] * s->registers, IR_UNROLL_ALL);
-        Ir from = ir_element(cg, ir_element(cg, k->own->operand[i].frag, buffer), f);
+        Ir from = ir_element(cg, ir_element(cg, operand_at(k, s)->frag, buffer), f);
         ir_do(cg, ir_call_in_place(cg, "rl_tf32_split", 2, 2, from,
-                                   ir_element(cg, k->own->operand[i].rest, f)));
+                                   ir_element(cg, operand_at(k, s)->rest, f)));
         ir_close(cg);
     }
 }

@@ -43,9 +43,9 @@ static Ir evaluated(Kernel *k, Ir sum, Ir a, Ir b) {
 
 /* Register i of an operand at kk.  */
 static Ir register_of(const Kernel *k, int side, Ir kk, Ir i) {
-    if (side >= k->c->n_side) return NULL;
     const Side *s = &k->c->side[side];
-    return ir_element(k->cg, ir_element(k->cg, k->own->operand[side].frag, buffer_at(k, s, kk)), i);
+    if (s >= k->c->end) return NULL;
+    return ir_element(k->cg, ir_element(k->cg, operand_at(k, s)->frag, buffer_at(k, s, kk)), i);
 }
 
 static void outer_product(Kernel *k, Ir kk) {
@@ -90,7 +90,7 @@ static Ir inside(const Kernel *k, Ir kk) {
 }
 
 static void one_k(Kernel *k, Ir kk, bool last) {
-    for (int i = 0; i < k->c->n_side; i++) fetch(k, &k->c->side[i], kk, last);
+    for (const Side *s = k->c->side; s < k->c->end; s++) fetch(k, s, kk, last);
     if (k->c->masks_k) ir_if(k->cg, inside(k, kk));
     outer_product(k, kk);
     if (k->c->masks_k) ir_close(k->cg);

@@ -24,8 +24,7 @@ static void define_tile(Kernel *k, const Side *s) {
 }
 
 void wgmma_tiles(Kernel *k) {
-    for (int side = 0; side < k->c->n_side; side++) {
-        const Side *s = &k->c->side[side];
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
         if (s->l->raw) made_tile(k, s);
         bool made = wgmma_has_registers(s);
         if (made && !k->c->matrix.tensor) made_declare(k, s);
@@ -39,8 +38,7 @@ void wgmma_tiles(Kernel *k) {
 void wgmma_stage(Kernel *k, bool stay) {
     enum { UNIT = 16 };
     Cg *cg = k->cg;
-    for (int side = 0; side < k->c->n_side; side++) {
-        const Side *s = &k->c->side[side];
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
         if (wgmma_has_registers(s) || s->stays != stay) continue;
         Ir at = operand_at(k, s)->low;
         Ir each = ir_div(cg, operand_ring(k, s)->bytes, ir_int(cg, UNIT));

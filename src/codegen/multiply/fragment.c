@@ -14,11 +14,10 @@ static TeDtype type_of(const Kernel *k, const Side *s) {
 static int depth_of(const Side *s) { return s->ahead ? 2 : s->fragment_k; }
 
 void fragment_declare(Kernel *k) {
-    for (int i = 0; i < k->c->n_side; i++) {
-        const Side *s = &k->c->side[i];
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
         IrBase base = k->c->packed ? IR_I32 : ir_compute(type_of(k, s));
-        k->own->operand[i].frag = ir_array(k->cg, ir_type(base), product_name(k->cg, s, "frag"),
-                                           depth_of(s), s->thread, 0);
+        operand_at(k, s)->frag = ir_array(k->cg, ir_type(base), product_name(k->cg, s, "frag"),
+                                          depth_of(s), s->thread, 0);
     }
 }
 
@@ -198,8 +197,7 @@ void fragment_fetch(Kernel *k, const Side *s, Ir dynamic, Ir fixed, Ir buffer) {
 
 void fragment_first(Kernel *k) {
     Ir zero = ir_int(k->cg, 0);
-    for (int i = 0; i < k->c->n_side; i++) {
-        const Side *s = &k->c->side[i];
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
         if (s->ahead) fragment_fetch(k, s, NULL, zero, zero);
     }
 }

@@ -136,7 +136,7 @@ static void declare(Kernel *k, const Side *s) {
 }
 
 void fragment_mma_declare(Kernel *k) {
-    for (int i = 0; i < k->c->n_side; i++) declare(k, &k->c->side[i]);
+    for (const Side *s = k->c->side; s < k->c->end; s++) declare(k, s);
 }
 
 /* Where a fetch reads: behind `to`, row `row` and byte `inner` that the tile adds.  */
@@ -314,15 +314,14 @@ static void fetch(Kernel *k, const Side *s, Ir kk, Ir buffer) {
 }
 
 void fragment_mma_fetch(Kernel *k, Ir kk, Ir buffer) {
-    for (int i = 0; i < k->c->n_side; i++)
-        if (!fragment_mma_stays(k, &k->c->side[i])) fetch(k, &k->c->side[i], kk, buffer);
+    for (const Side *s = k->c->side; s < k->c->end; s++)
+        if (!fragment_mma_stays(k, s)) fetch(k, s, kk, buffer);
 }
 
 void fragment_mma_keep(Kernel *k) {
     Cg *cg = k->cg;
     Ir q = ir_count(cg, "q", k->c->matrix.tiles[AX_K], IR_UNROLL_ALL);
-    for (int i = 0; i < k->c->n_side; i++) {
-        const Side *s = &k->c->side[i];
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
         if (!s->made && fragment_mma_stays(k, s))
             fetch(k, s, ir_mul(cg, q, product_size(k, 'T', AX_K)), q);
     }

@@ -100,7 +100,7 @@ static void product_constants(Kernel *k) {
     if (k->c->number == 0) k->var.threads = constant(k, "THREADS", k->c->r->threads);
     product_ring_at(k)->slots = constant(k, product_word(k, "STAGES"), contract_turns(k->c)->slots);
     product_ring_at(k)->bytes = constant(k, product_word(k, "STAGE"), contract_turns(k->c)->bytes);
-    for (int i = 0; i < k->c->n_side; i++) side_constants(k, &k->c->side[i]);
+    for (const Side *s = k->c->side; s < k->c->end; s++) side_constants(k, s);
     steps_constant(k);
 }
 
@@ -413,12 +413,10 @@ static void clear_sums(Kernel *k) {
 }
 
 static void clear_operands(Kernel *k) {
-    for (int i = 0; i < k->c->n_side; i++) {
-        const Side *s = &k->c->side[i];
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
         if (!s->made && rprog_waits(s->l)) load_staged_declare(k, s);
     }
-    for (int i = 0; i < k->c->n_side; i++) {
-        const Side *s = &k->c->side[i];
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
         if (!s->made && !s->l->region) clear_padding(k, s);
     }
     if (k->c->matrix.used) fragment_mma_declare(k);

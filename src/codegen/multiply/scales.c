@@ -116,25 +116,23 @@ static Ir step_at(const Kernel *k, bool first) {
 
 void scales_load(Kernel *k, bool first) {
     Cg *cg = k->cg;
-    for (int i = 0; i < k->c->n_side; i++) {
-        const Side *s = &k->c->side[i];
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
         if (!has_scales(s)) continue;
         const char *word = product_name(cg, s, first ? "scale" : "next_scale");
         Ir to = ir_array(cg, ir_type(IR_U32), word, s->scales.groups, s->scales.words, 0);
-        *(first ? &k->own->operand[i].scale : &k->own->operand[i].next_scale) = to;
+        *(first ? &operand_at(k, s)->scale : &operand_at(k, s)->next_scale) = to;
         load_side(k, s, to, step_at(k, first));
     }
 }
 
 void scales_turn(Kernel *k) {
     Cg *cg = k->cg;
-    for (int i = 0; i < k->c->n_side; i++) {
-        const Side *s = &k->c->side[i];
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
         if (!has_scales(s)) continue;
         Ir g = ir_count(cg, "g", s->scales.groups, IR_UNROLL_ALL);
         Ir w = ir_count(cg, "w", s->scales.words, IR_UNROLL_ALL);
-        ir_set(cg, ir_element(cg, ir_element(cg, k->own->operand[i].scale, g), w),
-               ir_element(cg, ir_element(cg, k->own->operand[i].next_scale, g), w));
+        ir_set(cg, ir_element(cg, ir_element(cg, operand_at(k, s)->scale, g), w),
+               ir_element(cg, ir_element(cg, operand_at(k, s)->next_scale, g), w));
         ir_close(cg);
         ir_close(cg);
     }
@@ -153,14 +151,13 @@ void scales_of(const Kernel *k, Ir i, Ir j, Ir slice, Ir out[IR_SCALES]) {
     Ir each = ir_int(cg, FRAG_SCALES), tile[] = {i, j};
     Ir at = ir_mul_n(cg, slice, u->k.from / u->scale_k);
     out[2] = ir_rem(cg, at, each);
-    for (int side = 0; side < k->c->n_side; side++) {
-        const Side *s = &k->c->side[side];
-        int which = rprog_unit_side(k->c->r, side);
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
+        int which = rprog_unit_side(k->c->r, s->side);
         Ir in_group = ir_int(cg, FRAG_SCALE_ROWS / s->thread);
         out[which] = scales_ones(k);
-        out[3 + which] = ir_rem(cg, tile[side], in_group);
+        out[3 + which] = ir_rem(cg, tile[s->side], in_group);
         if (!has_scales(s)) continue;
-        Ir all = ir_element(cg, k->own->operand[side].scale, ir_div(cg, tile[side], in_group));
+        Ir all = ir_element(cg, operand_at(k, s)->scale, ir_div(cg, tile[s->side], in_group));
         out[which] = ir_element(cg, all, ir_div(cg, at, each));
     }
 }

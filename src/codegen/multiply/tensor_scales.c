@@ -13,8 +13,8 @@
 enum { LANE = 16, LANES = 32, ROWS = TENSOR_LANES, GROUPS = ROWS / FRAG_SCALE_ROWS };
 
 /* Copies of one operand: 128 rows each, all of a word one behind the other.  */
-static int copies_of(const Kernel *k, int side) {
-    return rprog_tensor_scales(k->cg->dev, k->c->r, side) / TENSOR_SCALE_COLUMNS;
+static int copies_of(const Kernel *k, const Side *s) {
+    return rprog_tensor_scales(k->cg->dev, k->c->r, s->side) / TENSOR_SCALE_COLUMNS;
 }
 
 static int parts_of(const Side *s) { return (int)ceil_div(s->extent, ROWS); }
@@ -33,16 +33,15 @@ static Ir word_of(const Kernel *k, const Side *s, int g, int word) {
     const Cg *cg = k->cg;
     if (!s->scales.read) return scales_ones(k);
     if (g >= s->scales.groups) return ir_number(cg, IR_U32, 0);
-    Ir group = ir_element(cg, k->own->operand[s->side].scale, ir_int(cg, g));
+    Ir group = ir_element(cg, operand_at(k, s)->scale, ir_int(cg, g));
     return ir_element(cg, group, ir_int(cg, word));
 }
 
 void tensor_scales_stage(Kernel *k, int ring) {
     Cg *cg = k->cg;
     Ir lane = ir_mul(cg, ir_cast(cg, IR_U32, k->var.lane), ir_number(cg, IR_U32, LANE));
-    for (int side = 0; side < k->c->n_side; side++) {
-        const Side *s = &k->c->side[side];
-        for (int n = 0; n < copies_of(k, side); n++) {
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
+        for (int n = 0; n < copies_of(k, s); n++) {
             int word = n / parts_of(s), first = n % parts_of(s) * GROUPS;
             Ir arg[1 + GROUPS] = {ir_add(cg, slot_at(k, s, ring, n), lane)};
             for (int g = 0; g < GROUPS; g++) arg[1 + g] = word_of(k, s, first + g, word);
@@ -53,20 +52,19 @@ void tensor_scales_stage(Kernel *k, int ring) {
 }
 
 /* The first column of an operand's scales: behind all sums, those of a behind those of b.  */
-static Ir column_of(const Kernel *k, int side) {
+static Ir column_of(const Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
     int at = rprog_tensor_slots(cg->dev, k->c->r) * rprog_tensor_tile(k->c->r);
-    if (side == 0) at += rprog_tensor_scales(cg->dev, k->c->r, 1);
+    if (s->side == 0) at += rprog_tensor_scales(cg->dev, k->c->r, 1);
     return ir_add(cg, k->var.tensor, ir_number(cg, IR_U32, at));
 }
 
 void tensor_scales_copy(Kernel *k) {
     Cg *cg = k->cg;
     const char *name = tensor_function(k, "rl_tcgen05_copy_scales");
-    for (int side = 0; side < k->c->n_side; side++) {
-        const Side *s = &k->c->side[side];
-        for (int n = 0; n < copies_of(k, side); n++) {
-            Ir to = ir_add(cg, column_of(k, side),
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
+        for (int n = 0; n < copies_of(k, s); n++) {
+            Ir to = ir_add(cg, column_of(k, s),
                            ir_number(cg, IR_U32, (int64_t)n * TENSOR_SCALE_COLUMNS));
             ir_do(cg, ir_call(cg, ir_type(IR_VOID), name, 2, to, slot_at(k, s, s->ring, n)));
         }
@@ -79,11 +77,10 @@ void tensor_scales_of(const Kernel *k, Ir i, Ir j, Ir slice, Ir out[IR_TENSOR_SC
     Ir tile[] = {i, j}, each = ir_int(cg, FRAG_SCALES);
     Ir at = ir_mul_n(cg, slice, u->k.from / u->scale_k);
     out[2] = ir_rem(cg, at, each);
-    for (int side = 0; side < k->c->n_side; side++) {
-        const Side *s = &k->c->side[side];
-        int which = rprog_unit_side(k->c->r, side), word = parts_of(s) * TENSOR_SCALE_COLUMNS;
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
+        int which = rprog_unit_side(k->c->r, s->side), word = parts_of(s) * TENSOR_SCALE_COLUMNS;
         Ir column = ir_add(cg, ir_mul_n(cg, ir_div(cg, at, each), word),
                            ir_mul_n(cg, tile[which], s->thread / FRAG_SCALE_ROWS));
-        out[which] = ir_add(cg, column_of(k, side), column);
+        out[which] = ir_add(cg, column_of(k, s), column);
     }
 }

@@ -35,8 +35,8 @@ void load_more(Kernel *k) {
     Cg *cg = k->cg;
     Ir step = ir_add_n(cg, k->var.step, contract_turns(k->c)->ahead);
     k->more = ir_let(cg, "more", ir_lt(cg, step, k->var.steps));
-    for (int i = 0; i < k->c->n_side; i++) {
-        if (k->c->side[i].spread) address_step(k, &k->c->side[i]);
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
+        if (s->spread) address_step(k, s);
     }
 }
 
@@ -46,8 +46,8 @@ void load_row(Kernel *k, const Node *copies, Ir row, int rows) {
 
 void load_next(Kernel *k, bool spread) {
     Cg *cg = k->cg;
-    for (int i = 0; i < k->c->n_side && spread; i++) {
-        if (k->c->side[i].spread) advance_pointer(k, &k->c->side[i]);
+    for (const Side *s = k->c->side; s < k->c->end && spread; s++) {
+        if (s->spread) advance_pointer(k, s);
     }
     AxisClass moves = product_moves(k);
     Ir next = moves == AX_K ? k->own->k_next : k->own->n_next;
@@ -70,8 +70,7 @@ void load_take(Kernel *k, int ring, bool stays) {
         Ir step = ir_add_n(cg, k->var.step, 1);
         ir_if(cg, ir_let(cg, "next", ir_lt(cg, step, k->var.steps)));
     }
-    for (int i = 0; i < k->c->n_side; i++) {
-        const Side *s = &k->c->side[i];
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
         if (s->l->region) region_advance(k, s);
     }
     if (goes_round(k, ring)) next_stage(cg, &k->ring[ring], k->ring[ring].take);

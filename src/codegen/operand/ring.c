@@ -35,9 +35,9 @@ int ring_map_number(const Layout *l, const Side *s) {
     int n = 0;
     for (int i = 0; i < l->n_product; i++) {
         const Contract *c = &l->product[i];
-        for (int side = 0; side < c->n_side; side++) {
-            if (&c->side[side] == s) return n;
-            n += side_boxes(&c->side[side]);
+        for (const Side *at = c->side; at < c->end; at++) {
+            if (at == s) return n;
+            n += side_boxes(at);
         }
     }
     return n;

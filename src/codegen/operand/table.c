@@ -201,8 +201,8 @@ static void next_entries(Kernel *k, const Side *s) {
 }
 
 void table_next(Kernel *k) {
-    for (int i = 0; i < k->c->n_side; i++) {
-        if (k->c->side[i].table) next_entries(k, &k->c->side[i]);
+    for (const Side *s = k->c->side; s < k->c->end; s++) {
+        if (s->table) next_entries(k, s);
     }
 }
 
