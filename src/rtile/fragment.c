@@ -231,13 +231,14 @@ void fragment_of_lanes(const Fragment *f, int slot, int at[WARP][FRAG_DIMS]) {
 
 enum { MOST_HELD = 4 * FRAG_MOST_K };
 
-/* What a lane holds in k columns of a fragment's tiles side by side: numbers row by row of those
- * columns, ascending.  Returns how many.  */
-static int held(const Fragment *f, int lane, int k, int out[MOST_HELD]) {
+/* What lane 0 holds in k columns of a fragment's tiles side by side: numbers row by row of those
+ * columns, ascending.  Returns how many.  Any other lane holds as many, all of them as far from
+ * these as its first one is.  */
+static int held(const Fragment *f, int k, int out[MOST_HELD]) {
     int slots = fragment_slots(f, FRAG_DIMS), n = 0, at[FRAG_DIMS];
     int width = fragment_slots(f, FRAG_COL) * fragment_lanes(f, FRAG_COL);
     for (int slot = 0; slot < slots; slot++) {
-        fragment_at(f, lane, slot, at);
+        fragment_at(f, 0, slot, at);
         for (int column = at[FRAG_COL]; column < k; column += width) {
             int number = at[FRAG_ROW] * k + column, x = n++;
             for (; x > 0 && out[x - 1] > number; x--) out[x] = out[x - 1];
@@ -247,14 +248,26 @@ static int held(const Fragment *f, int lane, int k, int out[MOST_HELD]) {
     return n;
 }
 
+typedef struct {
+    int n, number[MOST_HELD], lane[WARP][FRAG_DIMS];
+} Held;
+
+static void held_by_lanes(const Fragment *f, int k, Held *out) {
+    out->n = held(f, k, out->number);
+    fragment_of_lanes(f, 0, out->lane);
+}
+
+static int held_at(const Held *x, int lane, int i, int k) {
+    return x->number[i] + x->lane[lane][FRAG_ROW] * k + x->lane[lane][FRAG_COL];
+}
+
 /* Pairs k of the operand with columns of the results, row by row of what a lane has.  */
-static bool pair(const Fragment *results, const Fragment *operand, int lane, int k,
+static bool pair(const Held *results, const Held *operand, int lane, int k,
                  int order[FRAG_MOST_K]) {
-    int has[MOST_HELD], wants[MOST_HELD], n = held(results, lane, k, has);
-    if (held(operand, lane, k, wants) != n) return false;
-    for (int i = 0; i < n; i++) {
-        int *at = &order[wants[i] % k], column = has[i] % k;
-        if (has[i] / k != wants[i] / k || (*at >= 0 && *at != column)) return false;
+    for (int i = 0; i < results->n; i++) {
+        int has = held_at(results, lane, i, k), wants = held_at(operand, lane, i, k);
+        int *at = &order[wants % k], column = has % k;
+        if (has / k != wants / k || (*at >= 0 && *at != column)) return false;
         *at = column;
     }
     return true;
@@ -271,9 +284,12 @@ int fragment_passes(const Fragment *results, const Fragment *operand, int order[
     if (both % k[0] || both % k[1] || both > FRAG_MOST_K || rows[0] != rows[1]) return 0;
     for (int i = 0; i < 2; i++)
         if (fragment_slots(f[i], FRAG_DIMS) * (both / k[i]) > MOST_HELD) return 0;
+    Held x[2];
+    for (int i = 0; i < 2; i++) held_by_lanes(f[i], both, &x[i]);
+    if (x[0].n != x[1].n) return 0;
     for (int i = 0; i < both; i++) order[i] = -1;
     for (int lane = 0; lane < WARP; lane++)
-        if (!pair(results, operand, lane, both, order)) return 0;
+        if (!pair(&x[0], &x[1], lane, both, order)) return 0;
     return both;
 }
 
