@@ -39,16 +39,10 @@ static const char *wrong_with(Arena *a, const Device *dev, const Workload *row, 
     return d.count > 0 ? d.messages[0].message : "it spills";
 }
 
-/* First plans by mma.sync for which about 240 registers are expected and ptxas takes more than 255
- * (contract_registers says what it cannot tell); what users get is the next one, which does not
- * spill.  */
+/* The first plan by mma.sync, whose strided elements come through registers: about 240 are
+ * expected, and ptxas takes more than 255; what users get is the next one, which does not spill.  */
 static bool is_known_to_spill(const char *id, const char *profile) {
-    static const char *const known[][2] = {{"b200", "RN18-2-b128-f16"},
-                                           {"b200", "RN18-10-b128-f16"},
-                                           {"h100", "qwen3-8b-lmhead-m128-bf16"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(profile, known[i][0]) && !strcmp(id, known[i][1])) return true;
-    return false;
+    return !strcmp(profile, "b200") && !strcmp(id, "RN18-10-b128-f16");
 }
 
 static int check_set(const char *name, const char *profile, int share) {

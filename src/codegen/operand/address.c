@@ -233,10 +233,13 @@ static int end_tests(const Kernel *k, int side) {
     return s->ragged && differ ? s->per_thread : 0;
 }
 
-/* Are they kept as bits, one for each chunk?  A few are kept in predicates; of more the compiler
- * would keep the position of each chunk and make them again in every step.  */
+/* Are they kept as bits, one for each chunk?  A few are kept in predicates, of which a thread has
+ * seven (CUDA Binary Utilities: P0 to P6): one says that there is a next step, and one carries to
+ * the upper half of an address.  Of more the compiler would make a test again in every step, from a
+ * position that it keeps; and addresses, which have no predicate then, all before it, so that they
+ * live at the same time.  */
 static bool ends_kept(const Kernel *k, const Side *s) {
-    enum { PREDICATES = 6, BITS = 31 };
+    enum { PREDICATES = 7 - 2, BITS = 31 };
     int own = end_tests(k, s->side);
     return own > 1 && own <= BITS && own + end_tests(k, !s->side) > PREDICATES;
 }
@@ -245,7 +248,6 @@ static Ir inside_ends(const Kernel *k, const Side *s) {
     return product_inside(k, s, s->own, address_own(k, s));
 }
 
-/* The bits, hidden, since the compiler would take them apart again.  */
 static void keep_ends(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     Ir in = ir_variable(cg, IR_I32, product_name(cg, s, "in"), ir_int(cg, 0));
@@ -256,7 +258,6 @@ static void keep_ends(Kernel *k, const Side *s) {
     ir_update(cg, IR_OR, in, ir_binary(cg, IR_SHL, ir_int(cg, 1), i));
     ir_close(cg);
     ir_close(cg);
-    ir_set(cg, in, ir_hidden(cg, IR_I32, in));
 }
 
 int address_group(const Kernel *k, const Side *s) {
@@ -327,8 +328,8 @@ Ir address_test(Kernel *k, const Side *s) {
     const OperandAt *x = operand_at(k, s);
     Ir test = NULL;
     if (s->table) return table_test(k, s);
-    if (ends_kept(k, s)) {
-        Ir bit = ir_binary(cg, IR_SHR, x->in, k->var.i);
+    if (ends_kept(k, s)) {            /* hidden: else they come apart before the loop */
+        Ir bit = ir_binary(cg, IR_SHR, ir_hidden(cg, IR_I32, x->in), k->var.i);
         test = ir_binary(cg, IR_NE, ir_binary(cg, IR_AND, bit, ir_int(cg, 1)), ir_int(cg, 0));
     } else if (s->ragged) {
         test = inside_ends(k, s);
