@@ -39,8 +39,8 @@ static const char *wrong_with(Arena *a, const Device *dev, const Workload *row, 
     return d.count > 0 ? d.messages[0].message : "it spills";
 }
 
-/* The first plan by mma.sync, whose strided elements come through registers: about 240 are
- * expected, and ptxas takes more than 255; what users get is the next one, which does not spill.  */
+/* A first plan by mma.sync whose strided elements come through registers: about 240 are expected,
+ * and ptxas takes more than 255.  What users get is the next one, which does not spill.  */
 static bool is_known_to_spill(const char *id, const char *profile) {
     return !strcmp(profile, "b200") && !strcmp(id, "RN18-10-b128-f16");
 }
