@@ -200,6 +200,7 @@ extern const char *const te_decision_name[TE_DECISION_COUNT];
     X(EXCLUSIVE)  /* exclusive scans of those read one place behind */                             \
     X(DEGENERATE) /* no axis of extent 1 */                                                        \
     X(CUT)        /* two indices of one that is divided */                                         \
+    X(DIGITS)     /* one index of two that are its digits */                                       \
     X(COPIES)     /* no copy into an output */                                                     \
     X(SHARED)     /* reads of what an equal statement made */                                      \
     X(STEPS)      /* reductions in two steps */                                                    \

@@ -81,6 +81,22 @@ static void factors_of_sums_come_together(void **state) {
     arena_destroy(arena);
 }
 
+/* Digits of an index that another read has whole; not where one lies in a dimension of its own.  */
+static void summed_digits_are_one_index(void **state) {
+    (void)state;
+    check_becomes("A: f16[3,8], Q: u8[5,4], s: f16[5,2]) -> Y: f32[3,5]",
+                  "Y[m,n] = sum[j,e](A[m,2*j+e] * f16(((i32(Q[n,j]) >> (4*e)) & 15) * s[n,j/2]))"
+                  " where e in 0:2;",
+                  "  Y[m,n] = sum[j](A[m,j] * f16((Q[n,j/2] >> i32(4 * (j % 2))) % 16 *"
+                  " s[n,j/4])) where j in 0:8;\n");
+    check_becomes("A: f16[3,8], B: f16[8]) -> Y: f32[3]",
+                  "Y[m] = sum[j,e](A[m,2*j+e] * B[e+2*j]) where e in 0:2, j in 0:4;",
+                  "  Y[m] = sum[j](A[m,j] * B[j]) where j in 0:8;\n");
+    check_becomes("A: f16[3,8], B: f16[4,2]) -> Y: f32[3]",
+                  "Y[m] = sum[j,e](A[m,2*j+e] * B[j,e]);",
+                  "  Y[m] = sum[j,e](A[m,2*j+e] * B[j,e]);\n");
+}
+
 /* A reduction that all its readers round in one way is stored so.  */
 static void reductions_are_stored_as_they_are_read(void **state) {
     (void)state;
@@ -554,6 +570,7 @@ int main(void) {
         cmocka_unit_test(strided_reductions_go_in_steps),
         cmocka_unit_test(short_sums_are_written_out),
         cmocka_unit_test(factors_of_sums_come_together),
+        cmocka_unit_test(summed_digits_are_one_index),
         cmocka_unit_test(reductions_are_stored_as_they_are_read),
         cmocka_unit_test(strided_statistics_make_one_pass),
         cmocka_unit_test(equal_reductions_are_computed_once),

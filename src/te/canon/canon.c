@@ -7,8 +7,8 @@ typedef bool (*CanonRule)(Norm *n);
 
 void normalize_canon(Norm *n) {
     static const CanonRule rule[] = {canon_spelling, canon_views, normalize_dead, canon_scan,
-                                      canon_exclusive_scan, canon_degenerate_axes, canon_cut_axes,
-                                      canon_copies};
+                                      canon_exclusive_scan, canon_degenerate_axes, canon_join_axes,
+                                      canon_cut_axes, canon_copies};
     enum { RULES = sizeof rule / sizeof *rule };
     for (int still = 0, r = 0; still < RULES; r = (r + 1) % RULES)
         still = rule[r](n) ? 0 : still + 1;

@@ -22,6 +22,8 @@ bool canon_exclusive_scan(Norm *n);
 bool canon_copies(Norm *n);
 /* Dimensions and indices of extent 1 are left out.  */
 bool canon_degenerate_axes(Norm *n);
+/* Two indices of a sum that are read as the digits of one become that one.  */
+bool canon_join_axes(Norm *n);
 /* An index whose quotient and remainder by a number are subscripts becomes two.  */
 bool canon_cut_axes(Norm *n);
 #endif
