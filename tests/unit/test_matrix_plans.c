@@ -118,7 +118,7 @@ static void units(Arena *a) {
         {"h200", MATMUL("bf16", "i8", "bf16", "C[m,n] += A[m,k]*B[k,n]"), "mma.m16n8k16.bf16.f32 "},
         {"h200", MATMUL("f16", "u8", "f16", "C[m,n] += A[m,k]*f16(B[k,n]%16)"),
          "mma.m16n8k16.f16.f32 "},
-        {"h200", MATMUL("f16", "i8", "f16", "C[m,n] += A[m,k]*(B[k,n]*0.1)"), ""},
+        {"h200", MATMUL("f16", "i8", "f16", "C[m,n] += A[m,k]*(B[k,n]+0.1)"), ""},
         {"h200", MATMUL("i8", "i8", "i32", "C[m,n] += A[m,k]*B[k,n]"), "mma.m16n8k32.i8.i32 "},
         {"h200", MATMUL("u8", "u8", "i32", "C[m,n] += A[m,k]*B[k,n]"), "mma.m16n8k32.u8.i32 "},
         {"h200", MATMUL("i8", "u8", "i32", "C[m,n] += A[m,k]*B[k,n]"), ""},

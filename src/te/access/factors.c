@@ -96,12 +96,21 @@ static void group(Factors *f) {
     }
 }
 
+/* A factor that is an operand alone keeps the type that it was multiplied in.  */
+static TeExpr *factor(const Factors *f, const TeExpr *e) {
+    TeExpr *x = te_expr_copy(f->a, e);
+    if (f->n_kept < 2 || x->type == f->sum->type || x->kind == TE_READ) return x;
+    TeExpr *cast = te_expr_node(f->a, TE_CAST, f->sum->type, 1, x->pos);
+    cast->args[0] = x;
+    return cast;
+}
+
 /* The product of the factors of operand `side`.  */
 static TeExpr *operand(const Factors *f, bool side) {
     TeExpr *e = NULL;
     for (int i = 0; i < f->n_kept; i++) {
         if (f->second[i] != side) continue;
-        TeExpr *x = te_expr_copy(f->a, f->kept[i]);
+        TeExpr *x = factor(f, f->kept[i]);
         e = e ? both(f, TE_MUL, e, x) : x;
     }
     return e;
