@@ -169,7 +169,7 @@ static int names(char *list, const char **out, int most) {
 }
 
 static void options(Bench *b, int argc, char **argv) {
-    static const char *const files[] = {"convolution", "gather", "product", "rows"};
+    static const char *const files[] = {"convolution", "gather", "product", "rows", "terms"};
     for (int i = 1; i < argc; i++) {
         bool more = i + 1 < argc;
         if (strcmp(argv[i], "--profile") == 0 && more)
