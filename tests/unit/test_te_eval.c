@@ -123,6 +123,12 @@ static void factors_behind_a_sum(void **state) {
         if (!same && !(fabs(got.v - cases[i].want) <= got.bound))
             fail_msg("case %zu: %g", i, got.v);
     }
+    /* Three factors, each of which shares a left index with both others.  */
+    const void *three[] = {cases[0].r, cases[0].r, cases[0].r};
+    TeValue all = *fixture_run(arena, "op f(A: f32[1,1,2], B: f32[1,1,2], C: f32[1,1,2]) ->"
+                                      " Y: f32[1,1,1] { Y[a,b,c] = sum[k](A[a,b,k] * (B[b,c,k] *"
+                                      " C[a,c,k])); }", three);
+    assert_true(all.v == 91);
     const float r[2] = {2e19f, 1}, s = 1e-30f;
     const void *in[] = {r, &s};
     TeValue got = *fixture_run(arena, "op f(r: f32[2], s: f32[1]) -> Y: f32 {"

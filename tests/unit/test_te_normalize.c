@@ -65,6 +65,9 @@ static void factors_of_sums_come_together(void **state) {
                   "  Y[m,n] = Y_sum[m,n] - Y_sum2[m,n] * s[m] + a;\n");
     check_becomes(head, "Y[m,n] = sum[k](A[m,k] * B[n,k] + w[k]);",
                   "  Y[m,n] = sum[k](A[m,k] * B[n,k] + w[k]);\n");
+    check_becomes("A: f32[2,3,4], B: f32[3,5,4], C: f32[2,5,4]) -> Y: f32[2,3,5]",
+                  "Y[a,b,c] = sum[k](A[a,b,k] * B[b,c,k] * C[a,c,k]);",
+                  "  Y[a,b,c] = sum[k](A[a,b,k] * (B[b,c,k] * C[a,c,k]));\n");
     /* Sums of integers that fit; those that may not, casts, sums that are no product stay.  */
     head = "A: i8[3,4], B: i8[5,4], C: i32[3,4], s: f32[3]) -> Y: f32[3,5]";
     check_becomes(head, "Y[m,n] += A[m,k] * B[n,k] * s[m];",

@@ -146,7 +146,8 @@ static TeExpr *of_product(const Factors *empty, const TeExpr *body) {
     bool groups = f.two && f.n_kept > 2 && !is_clean(body, f.left);
     if (f.full || (f.n_moved == 0 && !f.negative && !groups)) return NULL;
     if (f.n_kept < 2 && (f.n_kept == 0 || !sums_fit(&f, f.kept[0]))) return NULL;
-    return sum_of(&f);
+    TeExpr *made = sum_of(&f);
+    return made->kind == TE_REDUCE && te_expr_same(made->args[0], body) ? NULL : made;
 }
 
 /* One sum for each term, all of which are products; NULL: some term is none.  */
