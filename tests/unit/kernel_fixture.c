@@ -3,7 +3,6 @@
 #include "sim/async/tensormap.h"
 
 #include "base/hash.h"
-#include "effort.h"
 #include "judge.h"
 #include "microperf/microperf.h"
 #include "open_choices.h"
@@ -83,12 +82,6 @@ const char *kernel_compile(KernelCase *c, Nvrtc *n, bool cubin) {
     Status s =
         nvrtc_compile(n, c->arena, &c->diag, c->program.source, c->dev->arch, &want, &c->code);
     return s ? said(c, "compile") : NULL;
-}
-
-const char *kernel_compile_drawn(KernelCase *c, Nvrtc *n) {
-    enum { DRAWN = 3 };
-    uint64_t number = hash64(c->program.source, strlen(c->program.source), 0);
-    return kernel_compile(c, n, effort_drawn((int)(number % DRAWN), DRAWN));
 }
 
 /* ---- runs ---- */

@@ -42,9 +42,6 @@ const char *kernel_keep_groups(KernelCase *c);
 const char *kernel_pick(KernelCase *c, uint64_t seed);
 const char *kernel_emit(KernelCase *c);
 const char *kernel_compile(KernelCase *c, Nvrtc *n, bool cubin);
-/* PTX, which is all that the simulator takes; machine code, with what it takes of registers, of one
- * kernel in three, whatever its number among others.  */
-const char *kernel_compile_drawn(KernelCase *c, Nvrtc *n);
 /* What is wrong with the plan: every program is legal and has a time, and its text reads back.  */
 const char *kernel_examine(KernelCase *k);
 /* Runs the compiled program on the simulator on data of this kind; NULL if there is no fault and

@@ -90,11 +90,8 @@ static const Row timed[] = {
     {"h200", 32, 2048, 128, true},
 };
 
-/* One in three, which are of each GPU.  */
 static void times_lie_between(Arena *a) {
-    enum { ALL = sizeof timed / sizeof *timed, DRAWN = 3 };
-    for (int i = 0; i < ALL; i++)
-        if (getenv("LIST") || effort_drawn(i, DRAWN)) time_row(a, &timed[i]);
+    for (size_t i = 0; i < sizeof timed / sizeof *timed; i++) time_row(a, &timed[i]);
 }
 
 typedef struct {
@@ -181,11 +178,8 @@ static const Row counted[] = {
     {"a100", 1, 1024, 64, false},  {"a100", 1, 1024, 128, true}, {"h200", 1, 1024, 64, false},
     {"h200", 1, 1024, 128, false}, {"h200", 1, 1024, 128, true},
 };
-/* One in two, which are of each GPU.  */
 static void instructions_are_those_asked_for(Arena *a) {
-    enum { ALL = sizeof counted / sizeof *counted, DRAWN = 2 };
-    for (int i = 0; i < ALL; i++)
-        if (getenv("LIST") || effort_drawn(i, DRAWN)) count_row(a, &counted[i]);
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) count_row(a, &counted[i]);
 }
 
 #define TEST(name) static void test_##name(void **state) { run(state, name); }

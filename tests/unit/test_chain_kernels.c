@@ -451,7 +451,7 @@ static const char *prove(KernelCase *c, Nvrtc *nvrtc, uint64_t seed) {
     const char *bad = kernel_pick(c, seed);
     if (!bad) bad = kernel_emit(c);
     if (getenv("CHAIN_SHOW") && c->program.source) puts(c->program.source);
-    if (!bad) bad = kernel_compile_drawn(c, nvrtc);
+    if (!bad) bad = kernel_compile(c, nvrtc, true);
     return bad ? bad : kernel_prove(c, seed + 1);
 }
 
@@ -579,7 +579,7 @@ static void try_hidden(const char *profile, bool by_groups) {
     for (uint64_t seed = 0; seed < 4 && !bad; seed++) {
         bad = kernel_pick(&c, seed);
         if (!bad) bad = kernel_emit(&c);
-        if (!bad) bad = kernel_compile_drawn(&c, nvrtc);
+        if (!bad) bad = kernel_compile(&c, nvrtc, true);
         if (!bad) bad = kernel_run(&c, TE_FILL_REALS, 1, false);
         for (int i = 0; i < B * L * D && !bad; i++)
             if (isnan(got[i].v) != (length[i / (L * D)] == 0)) bad = "NaN, or none";

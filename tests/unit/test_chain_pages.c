@@ -58,7 +58,7 @@ static const char *open_chain(KernelCase *c, Arena *a, const char *profile, cons
 static const char *build(KernelCase *c, Nvrtc *nvrtc, uint64_t seed) {
     const char *bad = kernel_pick(c, seed);
     if (!bad) bad = kernel_emit(c);
-    return bad ? bad : kernel_compile_drawn(c, nvrtc);
+    return bad ? bad : kernel_compile(c, nvrtc, true);
 }
 
 /* At the largest run-time sizes and the smallest.  */

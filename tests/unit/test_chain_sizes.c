@@ -116,7 +116,7 @@ static const char *try(Arena *a, Nvrtc *nvrtc, int number) {
     for (uint64_t seed = 0; seed < count && !bad; seed++) {
         bad = kernel_pick(&c, seed ? seed + (uint64_t)number * count : 0);
         if (!bad) bad = kernel_emit(&c);
-        if (!bad) bad = kernel_compile_drawn(&c, nvrtc);
+        if (!bad) bad = kernel_compile(&c, nvrtc, true);
         if (!bad) bad = run_sizes(&c, seed + 1);
     }
     return bad ? kernel_report(&c, op[number].name, bad) : NULL;

@@ -125,7 +125,7 @@ static const char *try(Arena *a, Nvrtc *nvrtc, int number) {
     for (uint64_t seed = 0; seed < count && !bad; seed++) {
         bad = kernel_pick(&c, seed ? seed + (uint64_t)number * count : 0);
         if (!bad) bad = kernel_emit(&c);
-        if (!bad) bad = kernel_compile_drawn(&c, nvrtc);
+        if (!bad) bad = kernel_compile(&c, nvrtc, true);
         if (!bad) bad = is_static(c.te) ? kernel_prove(&c, seed + 1) : run_sizes(&c, seed + 1);
     }
     return bad ? kernel_report(&c, op[number].name, bad) : NULL;
@@ -160,7 +160,7 @@ static const char *run_some(KernelCase *c, Nvrtc *nvrtc) {
     for (uint64_t seed = 0; seed < 4 && !bad; seed++) {
         bad = kernel_pick(c, seed);
         if (!bad) bad = kernel_emit(c);
-        if (!bad) bad = kernel_compile_drawn(c, nvrtc);
+        if (!bad) bad = kernel_compile(c, nvrtc, true);
         if (!bad) bad = kernel_run(c, TE_FILL_REALS, 1, false);
     }
     return bad;

@@ -1,7 +1,6 @@
 /* Memory and work of planning grow with the kernels that differ, no faster: many statements, layers
  * that repeat, many run-time sizes.  */
 #include "arena_fixture.h"
-#include "effort.h"
 #include "driver/plan/fusion.h"
 #include "driver/sizes/size_price.h"
 #include "driver/pipeline/compile.h"
@@ -270,8 +269,7 @@ static void check_growth(size_t few, size_t some, size_t many, const char *what)
     if (then > 2.5 * first) fail_msg("%s: %zu, %zu, %zu", what, few, some, many);
 }
 
-/* Objects that are made, which is the work, and bytes that are there at once.  A run draws every
- * other op: those of equal kernels and of layers at run-time sizes, or the rest.  */
+/* Objects that are made, which is the work, and bytes that are there at once.  */
 static void work_and_bytes_grow_with_kernels(void **state) {
     static const struct {
         const char *(*of)(int);
@@ -281,8 +279,7 @@ static void work_and_bytes_grow_with_kernels(void **state) {
         {other_sized, 8},    {layers, 4},         {layers_sized, 4},
     };
     (void)state;
-    for (int i = 0; i < (int)(sizeof op / sizeof *op); i++) {
-        if (!effort_drawn(i, 2)) continue;
+    for (size_t i = 0; i < sizeof op / sizeof *op; i++) {
         Heap few = planned(op[i].of(op[i].n), true), some = planned(op[i].of(2 * op[i].n), true),
              many = planned(op[i].of(4 * op[i].n), true);
         check_growth(few.asked, some.asked, many.asked, op[i].of(2));

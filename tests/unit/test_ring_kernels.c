@@ -1,8 +1,8 @@
 /* links: sim */
 /* Units of warpgroups on the simulator against te_eval: every type, operand layout, family of
- * tiles, number of stages and ragged shape, bit for bit; one in three compiled without spills and
- * without products that the assembler serialises.  LONG=1 takes all of them, RING_CASE=TEXT those
- * whose name has it.  */
+ * tiles, number of stages and ragged shape, bit for bit, compiled without spills and without
+ * products that the assembler serialises.  LONG=1 takes all of them, RING_CASE=TEXT those whose
+ * name has it.  */
 #include "effort.h"
 #include "plan_fixture.h"
 #include "ring_fixture.h"
@@ -228,7 +228,7 @@ static int16_t choose_device(Run *run, const char *unit, int few) {
 
 static const char *compiled(Run *run, KernelCase *c) {
     const char *wrong = kernel_emit(c);
-    if (!wrong) wrong = kernel_compile_drawn(c, run->nvrtc);
+    if (!wrong) wrong = kernel_compile(c, run->nvrtc, true);
     if (wrong) return wrong;
     for (int i = 0; i < c->code.n_kernel; i++) {
         if (c->code.kernel[i].spill_loads) return "it spills";

@@ -89,8 +89,8 @@ static const char *run(Arena *a, Nvrtc *nvrtc, const Device *dev, int i, const R
     const char *wrong = kernel_open(&c, a, dev, op[i].text, NULL);
     if (!wrong) wrong = ring_plan(&c, ring_unit_of(dev, op[i].unit), f, 256);
     if (!wrong) wrong = kernel_emit(&c);
-    if (!wrong) wrong = kernel_compile_drawn(&c, nvrtc);
-    if (!wrong && c.code.n_kernel && c.code.kernel[0].spill_loads) wrong = "it spills";
+    if (!wrong) wrong = kernel_compile(&c, nvrtc, true);
+    if (!wrong && c.code.kernel[0].spill_loads) wrong = "it spills";
     if (!wrong) wrong = run_sizes(&c, effort_seed());
     return wrong ? kernel_report(&c, arena_printf(a, "%s, %s", op[i].name, f->name), wrong) : NULL;
 }
