@@ -19,16 +19,9 @@ static bool has_unit(const Device *dev, bool tf32) {
     return false;
 }
 
-/* Does it multiply two values each of which has a left index that the other lacks?  */
-static bool is_product(const TeExpr *e, uint32_t left) {
-    uint32_t x = e->kind == TE_MUL ? access_uses(e->args[0]) & left : 0;
-    uint32_t y = e->kind == TE_MUL ? access_uses(e->args[1]) & left : 0;
-    return (x & ~y) && (y & ~x);
-}
-
-/* Does something in it?  */
+/* Is something in e a product (access_is_product)?  */
 static bool multiplies(const TeExpr *e, uint32_t left) {
-    if (is_product(e, left)) return true;
+    if (access_is_product(e, left)) return true;
     for (int i = 0; i < e->n_args && e->kind != TE_READ; i++)
         if (multiplies(e->args[i], left)) return true;
     return false;
@@ -39,7 +32,7 @@ const char *rprog_no_product(const Problem *p) {
     const TeExpr *body = s->rhs->kind == TE_REDUCE ? s->rhs->args[0] : NULL;
     uint32_t left = (1u << s->n_left) - 1;
     bool sums = body && s->rhs->red == TE_RED_SUM && multiplies(body, left);
-    if (!sums || is_product(body, left)) return NULL;
+    if (!sums || access_is_product(body, left)) return NULL;
     if (body->kind == TE_SELECT)
         return "its terms are a choice: `(condition ? A : 0) * B` would be a product, of an "
                "operand that is 0 elsewhere";

@@ -80,8 +80,10 @@ bool access_unconditional(const TeExpr *e, const TeExpr *read);
 bool access_again(const Te *te, const TeExpr *e, int i);
 /* Bit i: index i occurs below e (in values or subscripts).  */
 uint32_t access_uses(const TeExpr *e);
-/* A sum of s with the factors that no summed index reaches behind it, made anew (factors.c); NULL:
- * it has none that move.  */
+/* Does e multiply two values each of which has left indices (bits) that the other lacks?  */
+bool access_is_product(const TeExpr *e, uint32_t left);
+/* A sum of s made anew by its factors: those that no summed index reaches behind it, the others by
+ * operand, a sum for each product (factors.c).  NULL: nothing would change.  */
 TeExpr *access_factored(Arena *a, const Te *te, const TeStmt *s, const TeExpr *sum);
 
 /* The classes of a contraction's axes.  */

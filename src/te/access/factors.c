@@ -75,8 +75,7 @@ static bool sums_fit(const Factors *f, const TeExpr *product) {
     return n * fmax(-(double)r.lo, (double)r.hi) <= (double)most.hi;
 }
 
-/* Has each operand of the product left indices that the other lacks?  */
-static bool is_clean(const TeExpr *e, uint32_t left) {
+bool access_is_product(const TeExpr *e, uint32_t left) {
     if (e->kind != TE_MUL) return false;
     uint32_t x = access_uses(e->args[0]) & left, y = access_uses(e->args[1]) & left;
     return (x & ~y) && (y & ~x);
@@ -143,7 +142,7 @@ static Factors factors_of(const Factors *empty, const TeExpr *body) {
 /* The sum of one product; NULL: it stays as it is.  */
 static TeExpr *of_product(const Factors *empty, const TeExpr *body) {
     Factors f = factors_of(empty, body);
-    bool groups = f.two && f.n_kept > 2 && !is_clean(body, f.left);
+    bool groups = f.two && f.n_kept > 2 && !access_is_product(body, f.left);
     if (f.full || (f.n_moved == 0 && !f.negative && !groups)) return NULL;
     if (f.n_kept < 2 && (f.n_kept == 0 || !sums_fit(&f, f.kept[0]))) return NULL;
     TeExpr *made = sum_of(&f);
