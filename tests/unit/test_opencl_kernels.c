@@ -92,6 +92,7 @@ static void operators_by_form(void **state) {
 static bool is_split(const RProg *r) { return r->split > 1; }
 static bool is_dealt(const RProg *r) { return r->tail > 0; }
 static bool is_sliced(const RProg *r) { return r->block.extent[AX_K] > r->warp.extent[AX_K]; }
+static bool has_stages(const RProg *r) { return r->stages > 1; }
 static bool has_rows(const RProg *r) { return r->stats == STATS_WHOLE; }
 static bool has_parts_of_rows(const RProg *r) { return r->stats == STATS_PARTIAL; }
 
@@ -100,6 +101,8 @@ static bool has_parts_of_rows(const RProg *r) { return r->stats == STATS_PARTIAL
 #define SCORES                                                                                     \
     "op f(A: f32[64,32], B: f32[48,32]) -> C: f32[64,48] { s[m,n] += A[m,k] * B[n,k];"             \
     " t[m] max= s[m,n]; z[m] += exp(s[m,n] - t[m]); C[m,n] = exp(s[m,n] - t[m]) / z[m]; }"
+#define TRUTHS                                                                                     \
+    "op f(A: bool[900]) -> C: bool[900] { C[m] = all[k](A[m]) where k in 0:10; }"
 static const struct {
     const char *name, *op;
     bool (*is)(const RProg *r);
@@ -107,6 +110,7 @@ static const struct {
     {"slices of blocks", PRODUCT, is_split},
     {"steps dealt out", PRODUCT, is_dealt},
     {"slices of warps", PRODUCT, is_sliced},
+    {"truths kept across barriers", TRUTHS, has_stages},
     {"whole rows", SCORES, has_rows},
     {"parts of rows", SCORES, has_parts_of_rows},
 };
@@ -272,7 +276,7 @@ static void random_programs(void **state) {
         Choices *c = ARENA_NEW(*state, Choices);
         Way w = {.arena = *state};
         choices_random(c, seed);
-        w.text = random_program(*state, c, &(RandomStyle){0}, (RandomLimits){.sized = i % 2});
+        w.text = random_program(*state, c, &(RandomStyle){0}, (RandomLimits){.sized = seed % 2 != 0});
         const char *wrong = prove(&w, dev, seed, &proved);
         if (wrong) print_error("SEED=%llu COUNT=1: %s\n%s\n", (unsigned long long)seed, wrong,
                                w.text);

@@ -45,7 +45,7 @@ static Ir called(const Cg *c, IrBase base, const char *from, const char *to, Ir 
 
 Ir cg_decode(const Cg *c, TeDtype storage, Ir element) {
     if (is_narrow_real(storage)) return called(c, IR_F32, short_name(storage), "f32", element);
-    if (storage == TE_BOOL) return ir_binary(c, IR_NE, element, ir_int(c, 0));
+    if (storage == TE_BOOL) return called(c, IR_BOOL, "u8", "bool", element);
     return te_dtype_bytes(storage) < 4 ? ir_as(c, IR_I32, element) : element;
 }
 

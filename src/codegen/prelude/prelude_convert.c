@@ -37,6 +37,11 @@ const PreludeRow prelude_convert[] = {
         "    return __int_as_float(x + 0x4b400000) - 12582912.0f;\n"
         "}\n"},
 
+    {"rl_u8_to_bool", 0,
+     FN "bool rl_u8_to_bool(unsigned char x) {\n"
+        "    return x != 0;\n"
+        "}\n"},
+
     F64_TO_ODD,
     I64_TO_ODD,
 

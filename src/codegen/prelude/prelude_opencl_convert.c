@@ -39,6 +39,15 @@ const PreludeRow prelude_opencl_convert[] = {
         "    return (float)x;\n"
         "}\n"},
 
+    /* Hidden from the compiler: one that knows the truth for a bit packs a vector of bits, and LLVM
+     * 15 (PoCL 3.1) reads an element of such a vector as a byte, when work-items keep it across a
+     * barrier.  */
+    {"rl_u8_to_bool", 0,
+     FN "bool rl_u8_to_bool(uchar x) {\n"
+        "    volatile uchar y = x != 0;\n"
+        "    return y;\n"
+        "}\n"},
+
     F64_TO_ODD,
     I64_TO_ODD,
 
