@@ -276,7 +276,8 @@ static void random_programs(void **state) {
         Choices *c = ARENA_NEW(*state, Choices);
         Way w = {.arena = *state};
         choices_random(c, seed);
-        w.text = random_program(*state, c, &(RandomStyle){0}, (RandomLimits){.sized = seed % 2 != 0});
+        w.text = random_program(*state, c, &(RandomStyle){0},
+                                (RandomLimits){.sized = seed % 2 != 0});
         const char *wrong = prove(&w, dev, seed, &proved);
         if (wrong) print_error("SEED=%llu COUNT=1: %s\n%s\n", (unsigned long long)seed, wrong,
                                w.text);

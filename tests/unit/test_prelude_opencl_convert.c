@@ -72,6 +72,11 @@ static bool small(const Case *c, const Given *g, u64 r) {
     return x <= -(1 << 22) || x >= 1 << 22 || opencl_is_f32(r, x);
 }
 
+static bool truth(const Case *c, const Given *g, u64 r) {
+    (void)c;
+    return r == ((uint8_t)g->x != 0);
+}
+
 static bool by_odd_f64(const Case *c, const Given *g, u64 r) {
     (void)c;
     return is_f16(r, f64(g->x));
@@ -123,6 +128,7 @@ static const Case conversions[] = {
     CASE("ushort", "long", "rl_f32_to_bf16(rl_i64_to_odd(x))", by_odd_i64),
     CASE("uint", "float", "rl_f32x2_to_f16(x, y)", two_f16),
     CASE("uint", "float", "rl_f32x2_to_bf16(x, y)", two_bf16),
+    CASE("uint", "ushort", "rl_u8_to_bool((uchar)x)", truth),
     CASE("int", "float", "rl_f32_to_i32(x)", f32_to_i32),
     CASE("long", "float", "rl_f32_to_i64(x)", f32_to_i64),
     CASE("int", "double", "rl_f64_to_i32(x)", f64_to_i32),
