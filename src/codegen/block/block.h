@@ -10,10 +10,9 @@ Ir place_part(const Cg *cg, Ir number, int64_t n, bool wide);
 void place_digits(const Cg *cg, Ir number, const TeExtent *count, int n, bool wide, Ir *digit);
 void place_grid(const Kernel *k, Ir number, Ir *digit);
 void place_thread_digits(const Kernel *k, Ir number, Ir *digit);
-/* Defines the root's indices from `at`, the position along an axis of the map, in the flattened
- * domain, or a box's number in the grid (then by boxes).  `wide`: which are long long.  */
+/* Defines the root's indices from `at`, the position along an axis of the map (or ALONG_ALL), or a
+ * box's number in the grid.  `wide`: which are long long.  */
 void place_axis(const Kernel *k, int axis, Ir at, bool wide_at, Ir *index, bool *wide);
-void place_domain(const Kernel *k, Ir at, bool wide_at, Ir *index, bool *wide);
 void place_boxes(const Kernel *k, Ir at, bool wide_at, Ir *index, bool *wide);
 /* Do positions along an axis need 64 bits, with `slack` beyond its extent?  Their type.  */
 bool place_wide(int64_t extent, int64_t slack);

@@ -26,15 +26,23 @@ typedef struct {
     int of;
 } GivenOf;
 
+/* What elements lie along: an axis of the map, or all of it, flattened; from which position on.  */
+enum { ALONG_ALL = -1 };
+typedef struct {
+    int axis;
+    Ir at;
+    bool wide;
+} Line;
+
 /* The elements that statements are evaluated at: `vec` neighbours, one after the other.  */
 typedef struct {
     int vec;
+    Line line;
+    bool flat;                /* places in memory follow from the position (flat.c) */
     Ir index[TE_MAX_INDICES]; /* of the root statement, at the first of them */
     Ir lane_index[TE_MAX_INDICES];        /* at element v */
-    Ir at, total;             /* number of the first element in the domain; of `stream`: how many */
     Ir v;                     /* runs through the elements: elements_lane */
     bool wide[TE_MAX_INDICES];            /* (of both) */
-    bool domain, domain_wide; /* of views: `at` numbers the elements of the domain */
     int order[TE_MAX_INDICES];            /* indices along which they lie, innermost first */
     int n_order;
     Ir root;                  /* value of the root's reduction at element v, NULL for a map */

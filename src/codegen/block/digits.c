@@ -61,11 +61,9 @@ static void decode(const Kernel *k, Axes axes, Ir at, bool wide_at, Ir *index, b
 }
 
 void place_axis(const Kernel *k, int axis, Ir at, bool wide_at, Ir *index, bool *wide) {
-    decode(k, (Axes){axis, 1, false}, at, wide_at, index, wide);
-}
-
-void place_domain(const Kernel *k, Ir at, bool wide_at, Ir *index, bool *wide) {
-    decode(k, (Axes){0, k->task->map.n_axis, false}, at, wide_at, index, wide);
+    Axes axes = {axis, 1, false};
+    if (axis == ALONG_ALL) axes = (Axes){0, k->task->map.n_axis, false};
+    decode(k, axes, at, wide_at, index, wide);
 }
 
 void place_boxes(const Kernel *k, Ir at, bool wide_at, Ir *index, bool *wide) {

@@ -90,10 +90,21 @@ void elements_columns(Kernel *k, int vec) {
     elements_order(k, n->index, n->n, vec);
 }
 
+void elements_along(Kernel *k, int axis, Ir at, bool wide) {
+    k->at.line = (Line){axis, at, wide};
+    place_axis(k, axis, at, wide, k->at.index, k->at.wide);
+}
+
+bool elements_decoded(const Kernel *k) {
+    const TeExtent *inner = &kernel_root(k)->index[k->at.order[0]].hi;
+    return k->at.n_order > 1 && te_extent_divisor(inner) % k->at.vec != 0 &&
+           inner->min < k->at.vec;
+}
+
 void elements_indices(Kernel *k) {
     for (int axis = AX_M; axis <= AX_N; axis++) {
         bool wide = place_wide(k->task->p->con.axis[axis].extent, 0);
-        place_axis(k, axis, axis == AX_M ? k->var.m : k->var.n, wide, k->at.index, k->at.wide);
+        elements_along(k, axis, axis == AX_M ? k->var.m : k->var.n, wide);
     }
 }
 
@@ -101,8 +112,8 @@ void elements_indices(Kernel *k) {
 
 Ir elements_lane(const Kernel *k) { return k->at.vec > 1 ? k->at.v : ir_int(k->cg, 0); }
 
-/* The indices of element v of a map from those of the first one, where no vector is longer than the
- * innermost index: it crosses its end once at most, and carries into the next.  */
+/* The indices of element v from those of the first one.  A vector crosses the end of the innermost
+ * index once at most, and carries into the next.  */
 static void carry_lane(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
@@ -121,28 +132,6 @@ static void carry_lane(Kernel *k) {
     }
 }
 
-/* Decodes the indices of element v anew, where a vector crosses the end of an index.  */
-static void decode_lane(Kernel *k) {
-    Cg *cg = k->cg;
-    Elements *at = &k->at;
-    const Problem *p = k->task->p;
-    if (at->domain) {
-        Ir next = ir_add(cg, at->at, elements_lane(k));
-        if (kernel_scans(k))              /* beside the walk */
-            place_axis(k, 0, next, at->domain_wide, at->lane_index, at->wide);
-        else place_domain(k, next, at->domain_wide, at->lane_index, at->wide);
-    } else if (k->l->kind != KERNEL_STREAM) {
-        bool wide = place_wide(p->extent[AX_N], 0);
-        Ir next = ir_add(cg, k->var.n, elements_lane(k));
-        place_axis(k, AX_N, next, wide, at->lane_index, at->wide);
-    } else if (kernel_root(k)->index[at->order[0]].hi.min >= at->vec) {
-        carry_lane(k);
-    } else {
-        place_domain(k, ir_add(cg, at->at, elements_lane(k)), place_wide(p->extent[AX_M], 0),
-                     at->lane_index, at->wide);
-    }
-}
-
 void elements_open_lanes(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
@@ -152,9 +141,11 @@ void elements_open_lanes(Kernel *k) {
     ir_loop(cg, at->v, ir_int(cg, 0), ir_lt(cg, at->v, ir_int(cg, at->vec)),
             (IrNext){IR_ADD, ir_int(cg, 1)}, IR_UNROLL_ALL);
     int inner = at->order[0];
+    const Line *x = &at->line;
     if (te_extent_divisor(&kernel_root(k)->index[inner].hi) % at->vec == 0)
         at->lane_index[inner] = ir_sum(cg, at->index[inner], at->v);
-    else decode_lane(k);
+    else if (!elements_decoded(k)) carry_lane(k);
+    else place_axis(k, x->axis, ir_add(cg, x->at, at->v), x->wide, at->lane_index, at->wide);
 }
 
 void elements_close_lanes(Kernel *k) {

@@ -26,6 +26,10 @@ void reduce_tail_gather(Kernel *k);
 /* `vec` neighbours along indices of the root, innermost last.  */
 void elements_order(Kernel *k, const uint8_t *index, int n, int vec);
 void elements_columns(Kernel *k, int vec);               /* ... along N */
+/* The position of the first one along an axis of the map, from which its indices follow; those of
+ * others do where a vector may cross the innermost index more than once.  */
+void elements_along(Kernel *k, int axis, Ir at, bool wide);
+bool elements_decoded(const Kernel *k);
 /* outputs.c: the elements of `contract`: what the loops over the thread's vectors need, all of it
  * with these loops, the indices in them.  */
 void elements_begin(Kernel *k);

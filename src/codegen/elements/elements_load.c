@@ -64,7 +64,7 @@ static bool moves(const Access *x, int d, int index) {
 /* The widest access to rows that data choose.  */
 static int gathered_width(const Kernel *k, int stmt, const Access *x) {
     int j = along(k, stmt);
-    if (k->l->kind != KERNEL_STREAM || kernel_root(k)->rhs->kind == TE_REDUCE || j < 0) return 1;
+    if (kernel_root(k)->rhs->kind == TE_REDUCE || j < 0) return 1;
     return rtile_gathered_width(k->cg->te, &k->cg->te->stmt[stmt], x, j, k->at.vec, k->cg->align);
 }
 
@@ -74,8 +74,7 @@ static bool whole_accesses(const Kernel *k, int stmt, const Access *x, int width
     const TeTensor *t = &k->cg->te->tensor[x->tensor];
     const TeExpr *other = x->read->other;
     int j = along(k, stmt);
-    bool flat = k->l->kind == KERNEL_STREAM || k->l->kind == KERNEL_WINDOW;
-    if (!flat || kernel_root(k)->rhs->kind == TE_REDUCE || j < 0) return false;
+    if (kernel_root(k)->rhs->kind == TE_REDUCE || j < 0) return false;
     if (other && !te_is_literal(other)) return false;
     for (int d = 0; d < t->rank; d++) {
         if (!x->guard[d] || !moves(x, d, j)) continue;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Offsets of accesses by `stream`, where `at` numbers the elements of the domain.
+/* Offsets of accesses where `at` numbers the elements of the domain (Elements.flat).
  *
  * With E extents and q[i] = at / (E[i+1] * E[i+2] * ..), index i is q[i] - q[i-1] * E[i], so an
  * offset sum c[i] * index[i] is sum q[i] * (c[i] - c[i+1] * E[i+1]): where a tensor lies as the
@@ -31,7 +31,7 @@ static bool quotients(const Kernel *k, int stmt, const Access *x, int64_t *facto
     const TeStmt *root = kernel_root(k);
     int64_t coef[TE_MAX_INDICES] = {0}, behind = 1;
     int moving = 0, divided = 0;
-    if (k->l->kind != KERNEL_STREAM || !x->affine || x->varies || x->c_varies) return false;
+    if (!k->at.flat || !x->affine || x->varies || x->c_varies) return false;
     if (!coefficients(k, stmt, x, coef)) return false;
     for (int i = root->n_left - 1; i >= 0; i--) {
         bool last = i + 1 == root->n_left, one = root->index[i].hi.value == 1;
@@ -74,8 +74,8 @@ static Ir offset_of(const Kernel *k, const Access *x, const int64_t *factor, boo
     int64_t behind = 1;
     for (int i = root->n_left - 1; i >= 0; i--) {
         if (factor[i] != 0) {
-            Ir q = ir_div(cg, k->at.at, size_divisor(cg, size_number(behind), wide));
-            if (behind == 1) q = k->at.at;
+            Ir q = ir_div(cg, k->at.line.at, size_divisor(cg, size_number(behind), wide));
+            if (behind == 1) q = k->at.line.at;
             q = ir_mul(cg, ir_as(cg, base, q), number_of(cg, factor[i], wraps));
             sum = sum ? ir_add(cg, q, sum) : q;
         }
@@ -90,7 +90,7 @@ static bool stream_is_flat(const Kernel *k, int stmt, const Access *x) {
     const TeStmt *root = kernel_root(k), *s = &k->cg->te->stmt[stmt];
     uint8_t to_root[TE_MAX_INDICES] = {0};
     Access own = *x;
-    if (k->l->kind != KERNEL_STREAM || root->rhs->kind == TE_REDUCE) return false;
+    if (!k->at.flat || root->rhs->kind == TE_REDUCE) return false;
     for (int j = 0; j < s->n_index; j++) to_root[j] = (uint8_t)elements_root_index(k, stmt, j);
     rtile_row_access(to_root, s->n_index, &own);
     return rtile_is_flat(k->cg->te, root, &own);
@@ -100,7 +100,7 @@ Ir stream_offset(const Kernel *k, int stmt, const Access *x, const Ir *sub) {
     int64_t factor[TE_MAX_INDICES] = {0};
     bool narrow = !cg_tensor_wide(k->cg, x->tensor);
     if (quotients(k, stmt, x, factor)) return offset_of(k, x, factor, narrow);
-    if (stream_is_flat(k, stmt, x)) return size_add_offset(k->cg, x, 0, k->at.at);
+    if (stream_is_flat(k, stmt, x)) return size_add_offset(k->cg, x, 0, k->at.line.at);
     return cg_offset(k->cg, x->tensor, sub);
 }
 
@@ -124,7 +124,7 @@ Ir stream_read(const Kernel *k, int stmt, const Access *x, const CgPoint *at, in
     if (apart || flat) {
         Access own = without_constants(k->cg, x, by);
         if (apart) return offset_of(k, &own, factor, !cg_apart_wide(k->cg, x->tensor, by));
-        return size_add_offset(k->cg, &own, 0, k->at.at);
+        return size_add_offset(k->cg, &own, 0, k->at.line.at);
     }
     for (int d = 0; d < k->cg->te->tensor[x->tensor].rank; d++)
         sub[d] = x->guard[d] ? cg_tested(at, x->read, d, &by[d])

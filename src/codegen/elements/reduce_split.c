@@ -30,10 +30,8 @@ void sums_store(Kernel *k) {
 /* ---- the kernel that adds them ---- */
 
 void sums_elements(Kernel *k, const Ir at[AX_K]) {
-    for (int x = AX_B; x <= AX_N; x++) {
-        bool wide = place_wide(k->task->p->extent[x], 0);
-        place_axis(k, x, at[x], wide, k->at.index, k->at.wide);
-    }
+    for (int x = AX_B; x <= AX_N; x++)
+        elements_along(k, x, at[x], place_wide(k->task->p->extent[x], 0));
 }
 
 Ir sums_left(const Kernel *k) {

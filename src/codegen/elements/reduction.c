@@ -39,16 +39,8 @@ void reduction_place_slice(Kernel *k) {
 }
 
 void reduction_place_elements(Kernel *k, const FusedAxis *out, int vec) {
-    Elements *at = &k->at;
-    at->vec = vec;
-    at->domain = true;
-    at->domain_wide = reduction_wide(k);
-    at->at = k->walk.at;
-    at->n_order = 0;
-    for (int i = out->n - 1; i >= 0; i--) {
-        if (out->digit[i].extent != 1) at->order[at->n_order++] = out->index[i];
-    }
-    place_axis(k, 0, at->at, reduction_wide(k), at->index, at->wide);
+    elements_order(k, out->index, out->n, vec);
+    elements_along(k, 0, k->walk.at, reduction_wide(k));
 }
 
 Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass) {

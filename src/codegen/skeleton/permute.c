@@ -247,7 +247,6 @@ static void find_indices(Kernel *k, const BoxVector *place) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
     const FusedAxis *out = &view_of(k)->out;
-    const TeStmt *s = kernel_root(k);
     Ir number = NULL;
     bool wide = place_wide(out->extent, 0);
     for (int a = 0; a < out->n_digit; a++) {
@@ -256,10 +255,8 @@ static void find_indices(Kernel *k, const BoxVector *place) {
         number = number ? ir_add(cg, ir_mul(cg, number, extent_of(k, a)), p)
                         : ir_as(cg, place_base(wide), p);
     }
-    if (at->vec == 1 || te_extent_divisor(&s->index[at->order[0]].hi) % at->vec == 0) return;
-    at->at = ir_let_as(cg, place_base(wide), "at", number);
-    at->domain = true;
-    at->domain_wide = wide;
+    if (at->vec == 1 || !elements_decoded(k)) return;
+    at->line = (Line){ALONG_ALL, ir_let_as(cg, place_base(wide), "at", number), wide};
 }
 
 /* A source's accesses of a vector, as an array of them.  */

@@ -54,7 +54,6 @@ static void scan_place(Kernel *k) {
     }
     reduction_place_elements(k, &v->out, r->store_vec);
     if (!v->down) {
-        k->at.domain = false;
         k->at.order[0] = v->of.index;
         k->at.n_order = 1;
     }

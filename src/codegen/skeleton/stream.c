@@ -4,7 +4,7 @@
 /* Maps, and reductions as loops: any program, extents known at run time included.  */
 
 /* Vectors of the block's elements; where the domain may end in one, those that are whole.  */
-static void open_vectors(Kernel *k, TeExtent all, IrBase base) {
+static Ir open_vectors(Kernel *k, TeExtent all, IrBase base) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
     int threads = k->l->launch.block[0];
@@ -12,41 +12,41 @@ static void open_vectors(Kernel *k, TeExtent all, IrBase base) {
     bool folds = kernel_root(k)->rhs->kind == TE_REDUCE;
     bool rest = rprog_stream_rest(k->task->p, k->task->r);
     ir_note(cg, "elements: %d at a time", at->vec);
-    at->total = ir_let_as(cg, base, "total", size_value(cg, all));
+    Ir total = k->walk.results = ir_let_as(cg, base, "total", size_value(cg, all));
     Ir u = ir_count(cg, "u", rounds, folds || rounds > 8 ? 1 : IR_UNROLL_ALL);
     Ir vector = ir_add(cg, ir_mul_n(cg, u, threads), ir_as(cg, IR_I32, ir_thread(cg)));
     Ir first = ir_mul(cg, ir_as(cg, base, ir_block(cg, 0)), ir_int(cg, span));
-    at->at = ir_let_as(cg, base, "at", ir_add(cg, first, ir_mul_n(cg, vector, at->vec)));
+    Ir own = ir_let_as(cg, base, "at", ir_add(cg, first, ir_mul_n(cg, vector, at->vec)));
     at->open = 1;
-    if (!index_ragged(&k->task->map, 0)) return;
-    if (rest) ir_if(cg, ir_binary(cg, IR_LE, at->at, ir_add_n(cg, at->total, -at->vec)));
-    else ir_if(cg, ir_lt(cg, at->at, at->total));
+    if (!index_ragged(&k->task->map, 0)) return own;
+    if (rest) ir_if(cg, ir_binary(cg, IR_LE, own, ir_add_n(cg, total, -at->vec)));
+    else ir_if(cg, ir_lt(cg, own, total));
     at->open++;
+    return own;
 }
 
 /* Fewer elements than a vector has: a thread for each, of the block whose vector they would be.  */
-static void open_rest(Kernel *k, bool wide, IrBase base) {
+static Ir open_rest(Kernel *k, bool wide, IrBase base) {
     Cg *cg = k->cg;
-    Elements *at = &k->at;
+    Ir total = k->walk.results;
     ir_note(cg, "rest: less than %d elements", k->task->vec);
     ir_scope(cg);
-    Ir whole = ir_binary(cg, IR_AND, at->total, ir_int(cg, -k->task->vec));
-    at->at = ir_let_as(cg, base, "at", ir_add(cg, whole, ir_as(cg, IR_I32, ir_thread(cg))));
-    Ir block = place_part(cg, at->at, k->l->launch.span, wide);
-    ir_if(cg, ir_both(cg, ir_lt(cg, at->at, at->total),
-                      ir_binary(cg, IR_EQ, block, ir_block(cg, 0))));
-    at->open = 2;
+    Ir whole = ir_binary(cg, IR_AND, total, ir_int(cg, -k->task->vec));
+    Ir own = ir_let_as(cg, base, "at", ir_add(cg, whole, ir_as(cg, IR_I32, ir_thread(cg))));
+    Ir block = place_part(cg, own, k->l->launch.span, wide);
+    ir_if(cg, ir_both(cg, ir_lt(cg, own, total), ir_binary(cg, IR_EQ, block, ir_block(cg, 0))));
+    k->at.open = 2;
+    return own;
 }
 
 static void stream_elements(Kernel *k, const Node *n) {
-    Elements *at = &k->at;
     const IndexAxis *domain = &k->task->map.axis[0];
     TeExtent all = index_total(k->cg->arena, &k->task->map);
     bool wide = place_wide(all.value, k->l->launch.span);
     elements_order(k, domain->index, domain->n, n->rest ? 1 : k->task->vec);
-    if (n->rest) open_rest(k, wide, place_base(wide));
-    else open_vectors(k, all, place_base(wide));
-    place_domain(k, at->at, wide, at->index, at->wide);
+    k->at.flat = true;
+    Ir at = n->rest ? open_rest(k, wide, place_base(wide)) : open_vectors(k, all, place_base(wide));
+    elements_along(k, 0, at, wide);
 }
 
 /* ---- reductions ---- */
