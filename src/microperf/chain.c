@@ -211,6 +211,8 @@ static void estimate_stream(const Model *m, const RProg *r, CountMemo *memo, Est
     mp_chain_turn(m, r, memo, &t);
     ChainClocks c = mp_chain_clocks(m, r, &t, 1);
     const Step *last = &t.step[1];
+    double reads = last->wavefronts - last->stored;
+    double stored = last->stored / mp_tiles_of_block(m, r);               /* V, once a block */
     Ending e = {.reads = (double)m->p->next->epilogue_bytes,
                 .writes = m->out_bytes,
                 .sectors = mp_store_sectors(&t.of[1], &t.prog[1], mp_count_product(memo, 1)),
@@ -221,14 +223,14 @@ static void estimate_stream(const Model *m, const RProg *r, CountMemo *memo, Est
                 .kept = rprog_keeps_steps(m->p, r),
                 .loads = last->bytes,
                 .unit = c.unit[1],
-                .wavefronts = last->wavefronts,
+                .wavefronts = reads + stored,
                 .leaving = leaving(&t)};
     e.reads += (double)m->p->next->op[1].unique * m->p->next->op[1].bytes;
     mp_estimate_product(m, &t.prog[0], memo, &e, out);
     double blocks = blocks_of(m, r);
     out->fma += (int64_t)(blocks * last->fma);
-    out->smem_load_wavefronts += (int64_t)(blocks * (last->wavefronts - last->stored));
-    out->smem_store_wavefronts += (int64_t)(blocks * last->stored);
+    out->smem_load_wavefronts += (int64_t)(blocks * reads);
+    out->smem_store_wavefronts += (int64_t)(blocks * stored);
     out->load_sectors += (int64_t)(blocks / mp_tiles_of_block(m, r) * last->bytes / SECTOR);
 }
 

@@ -50,8 +50,11 @@
  * Blocks that stay:
  *   tile by tile: work + sent, of all waves, as above
  *   persistent: work
- *   pingpong: max((work - steps) / 2, 0): while one warpgroup ends its tile, the other computes the
- *       next one  */
+ *   pingpong: max((work + own - steps) / 2, 0): while one warpgroup ends its tile, the other
+ *       computes the next one; own: by what a warpgroup is longer at its steps than `steps`.  It is
+ *       0 unless all steps are kept: tiles are computed side by side then, half a tile apart, and
+ *       registers are made for two at a time (warpgroup.c); the last tile takes `own` more
+ *   LATENCY at least (steps of a tile + l + region / share) / slots of the region  */
 #include "microperf/ending.h"
 #include "microperf/matrix.h"
 #include "microperf/phases.h"
@@ -61,6 +64,23 @@
 /* A slower clock makes a kernel longer, and a longer kernel the clock slower: of so many
  * iterations the last one changes little.  */
 enum { CLOCK_ITERATIONS = 4 };
+
+/* Clocks of a step if no other team has products beside it.  */
+static double alone_clocks(const Model *m, const RProg *r, const Step *s, double blocks) {
+    Step alone = *s;
+    alone.teams = 1;
+    return mp_unit_clocks(m, r, &alone, blocks);
+}
+
+/* Of blocks that stay: a region's slot is filled again when the products of a tile have read it.
+ */
+static double region_clocks(const Model *m, const RProg *r, const Step *s, const Phase *ph,
+                            double latency, double share) {
+    double bytes = ph->resident * s->counts->region_sectors * SECTOR;
+    if (!rprog_persistent(r) || r->region_slots == 0 || bytes <= 0) return 0;
+    double load = (latency + bytes / share) / ph->steps;
+    return (alone_clocks(m, r, s, ph->resident) + load) / r->region_slots;
+}
 
 /* Adds the times of a phase, in clocks, to the steady terms.  */
 static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase *ph, double miss,
@@ -75,7 +95,8 @@ static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase
     clocks[MP_SMEM] += n * (blocks * (s->wavefronts + s->passes) / m->smem_rate + queue);
     clocks[MP_COMPUTE] += n * (mp_unit_clocks(m, r, s, blocks) + wait);
     clocks[MP_ISSUE] += n * (busiest * s->issue / m->issue + wait);
-    clocks[MP_LATENCY] += n * (latency + blocks * s->bytes / l2_share) / ahead;
+    clocks[MP_LATENCY] += n * greater((latency + blocks * s->bytes / l2_share) / ahead,
+                                      region_clocks(m, r, s, ph, latency, l2_share));
 }
 
 /* Clocks before the first and after the last step of the blocks of a phase.  */
@@ -237,17 +258,30 @@ static double sums_clocks(const Model *m, const RProg *r) {
     return rprog_tensor_slots(m->dev, r) > 1 ? 0 : mp_sums_clocks(m, r);
 }
 
-/* Clocks by which threads of a block that stays are longer at a tile than its steps take.  What it
- * stores leaves while it computes the next one; in pingpong the other warpgroup computes while one
- * ends a tile, with Tensor Memory another thread.  */
-static double between_tiles(const Model *m, const RProg *r, const Step *s, const Phase *ph,
-                            const EndClocks *end) {
+/* Clocks of a tile's steps.  */
+static double tile_clocks(const Model *m, const RProg *r, const Step *s, const Phase *ph) {
     Phase once = *ph;
     double clocks[MP_COUNT] = {0}, tile = 0;
     once.times = 1;
     add_phase(m, r, s, &once, 0, clocks);
     for (MpTerm i = MP_L2; i <= MP_ISSUE; i++) tile = greater(tile, clocks[i]);
-    double longer = greater(end->work - tile, 0), work = end->work;
+    return tile;
+}
+
+/* Clocks by which a team is longer at its steps than blocks go on by tiles: teams that multiply at
+ * the same time have several of them.  */
+static double own_clocks(const Model *m, const RProg *r, const Step *s, const Phase *ph) {
+    double own = ph->steps * alone_clocks(m, r, s, ph->resident);
+    return greater(own - tile_clocks(m, r, s, ph), 0);
+}
+
+/* Clocks by which threads of a block that stays are longer at a tile than its steps take.  What it
+ * stores leaves while it computes the next one; in pingpong the other warpgroup computes while one
+ * ends a tile, with Tensor Memory another thread.  */
+static double between_tiles(const Model *m, const RProg *r, const Step *s, const Phase *ph,
+                            const EndClocks *end) {
+    double tile = tile_clocks(m, r, s, ph), work = end->work;
+    double longer = greater(end->work + own_clocks(m, r, s, ph) - tile, 0);
     if (r->grid == GRID_PINGPONG) work = longer / 2;
     if (rprog_tensor(m->dev, r)) work = greater(longer, ph->resident * sums_clocks(m, r));
     return work / ph->resident;
@@ -267,7 +301,7 @@ static Course course_of(const Model *m, const RProg *r, const Step *s, const End
         if (rprog_persistent(r)) {
             if (i == 0) t.fill = fill_clocks(m, r, s, ph);
             t.epilogue += (ph->times - last) * between_tiles(m, r, s, ph, &end) +
-                          last * (end.work + end.sent);
+                          last * (end.work + end.sent + own_clocks(m, r, s, ph));
         } else {
             t.fill += (last && n > 1 ? exposed : exposed + (1 - 1 / ph->resident)) *
                       fill_clocks(m, r, s, ph);
@@ -380,6 +414,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     Step s = mp_step(m, r, &c);
     double tiles = (double)rprog_blocks(p, r), blocks = tiles * r->split - r->tail + r->tail_blocks;
     double all_steps = (double)rprog_tiles(p, r, AX_K);
+    if (e->kept) s.teams = rprog_in_turn(r);
     s.region += e->loads;
     if (e->loads > 0) s.bytes += e->loads / (all_steps * mp_tiles_of_block(m, r));
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm};

@@ -115,7 +115,7 @@ double mp_unit_clocks(const Model *m, const RProg *r, const Step *s, double resi
     if (m->dev->unit[r->unit].b_smem)
         return greater(greater(resident * mp_ring_clocks(m, r, rate),
                                mp_joining_clocks(m, r, rate)),
-                       greater(mp_made_clocks(m, r, s), mp_copying_clocks(m, r, s)));
+                       greater(mp_made_clocks(m, r, s) / s->teams, mp_copying_clocks(m, r, s)));
     double flops = matrix ? mp_product_flops(m, r) : 2.0 * u->k.from * WARP;
     double per_clk = rate / (flops * m->schedulers);
     double warps = whole(resident * s->warps / m->schedulers);

@@ -233,7 +233,7 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
     /* Instructions of a warp, counted in compiled kernels: to wait for a stage, free one and move
      * on; of a product; of the warp that copies.  */
     enum { STEP_ISSUE = 24, PRODUCT_ISSUE = 4, COPY_ISSUE = 24 };
-    Step s = {.counts = c, .warps = warpgroups(m, r) * rprog_team(m->dev, r)};
+    Step s = {.counts = c, .warps = warpgroups(m, r) * rprog_team(m->dev, r), .teams = 1};
     double tiles = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
     s.groups = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
     s.group_fma = tiles;

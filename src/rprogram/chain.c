@@ -91,7 +91,7 @@ static Loads rings_of(const RoomWalk *w, const RProg *first) {
     int slots = w->r->stages, ahead = streams ? rprog_steps_ahead(w->p, first) : slots;
     RingTurn tiles = rprog_persistent(w->r) ? TURN_TILES : TURN_ONCE;
     Ring once = {.turn = streams ? TURN_ONCE : tiles, .slots = 1};
-    Ring region = {.turn = tiles, .slots = rprog_region_slots(w->r)};
+    Ring region = {.turn = tiles, .slots = w->regions};
     Ring b = {.turn = TURN_STEPS, .slots = slots, .ahead = ahead}, v = b;
     if (rprog_keeps_steps(w->p, w->r)) b.turn = TURN_KEPT;
     v.ahead = slots - !w->dev->unit[w->r->unit].b_smem;
@@ -118,7 +118,7 @@ static Loads loads_of(const RoomWalk *w, const RProg *own) {
     return x;
 }
 
-static void rooms(RoomWalk *w) {
+static void add_rooms(RoomWalk *w) {
     const RProg own[CHAIN_PRODUCTS] = {rprog_product(w->dev, w->r, 0),
                                        rprog_product(w->dev, w->r, 1)};
     Loads x = loads_of(w, own);
@@ -132,6 +132,26 @@ static void rooms(RoomWalk *w) {
     loads_barriers(w, &x, warps);
     if (rprog_tensor(w->dev, w->r)) tensor(w, warps);
     else if (w->out) registers(w);
+}
+
+/* That of the next tile is copied while this one is read.  Where warpgroups in turn have all else,
+ * those of two more, as far as shared memory has room.  */
+static int region_slots(const RoomWalk *w) {
+    enum { MOST = 4 };
+    int slots = rprog_persistent(w->r) ? 2 : 1, fit = slots;
+    if (rprog_in_turn(w->r) == 1 || !rprog_keeps_steps(w->p, w->r)) return slots;
+    while (slots <= MOST) {
+        RoomWalk of = {.p = w->p, .dev = w->dev, .r = w->r, .regions = slots};
+        add_rooms(&of);
+        if ((double)of.end > w->dev->limits.smem_per_block_optin.value) break;
+        fit = slots++;
+    }
+    return fit;
+}
+
+static void rooms(RoomWalk *w) {
+    w->regions = region_slots(w);
+    add_rooms(w);
 }
 
 /* ---- the workspace ---- */

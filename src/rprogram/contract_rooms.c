@@ -19,7 +19,7 @@ static Loads loads_of(const RoomWalk *w, const BlockBytes *b) {
     Loads x = {.n_ring = 1};
     x.ring[0] = (Ring){.turn = TURN_STEPS, .slots = w->r->stages};
     if (w->out) x.ring[0].ahead = rprog_steps_ahead(w->p, w->r);
-    x.ring[1] = (Ring){.turn = stays, .slots = rprog_region_slots(w->r)};
+    x.ring[1] = (Ring){.turn = stays, .slots = w->regions};
     for (int i = 0; i < 2 * w->p->n_operand; i++) {       /* regions behind the stages */
         int side = i % w->p->n_operand, ring = i >= w->p->n_operand;
         Load load = {w->p, w->r, side, side, ring, b->of[side].tile};
@@ -157,6 +157,7 @@ void contract_fragments(RoomWalk *w, const BlockBytes *b) {
 }
 
 static void rooms_of(RoomWalk *w, const BlockBytes *b) {
+    w->regions = rprog_persistent(w->r) ? 2 : 1;
     Loads x = loads_of(w, b);
     loads_rooms(w, &x);
     contract_regions(w, b);

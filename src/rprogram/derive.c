@@ -98,6 +98,7 @@ static int16_t whole_registers(int64_t n, int64_t limit) {
 void derive_smem(const RoomWalk *w, RProg *r) {
     r->smem = (int32_t)(w->end < INT32_MAX ? w->end : INT32_MAX);
     r->box_slots = (uint8_t)w->boxes;
+    r->region_slots = (uint8_t)w->regions;
     int blocks = hal_blocks_per_sm(w->dev, r->threads, r->registers, r->smem);
     int most = rprog_tensor(w->dev, r) ? RPROG_TENSOR_MOST / rprog_tensor_columns(w->dev, r)
                                        : blocks;

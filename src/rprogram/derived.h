@@ -255,7 +255,6 @@ bool rprog_region_of_tile(const Problem *p, const RProg *r, int side, RRegion *o
 enum { RREGION_SHIFT = 3 };               /* address bits 7 to 9 move bits 4 to 6, ... */
 int rprog_region_swizzle(const RRegion *x);       /* ... of these */
 int64_t rprog_region_slot(const Problem *p, const RProg *r, int side);
-int rprog_region_slots(const RProg *r);
 int rprog_region_step(const Problem *p, int side);
 bool rprog_region_pixels(const Problem *p, int side, const RRegion *x, RBox *out, int64_t *rows);
 int32_t rprog_region_entries(const Problem *p, const RProg *r);

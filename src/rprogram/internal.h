@@ -150,6 +150,7 @@ typedef struct {
     const RProg *r;
     int64_t end;              /* the byte behind all rooms so far */
     int boxes;                /* VIA_BOXES: slots of a warp's boxes */
+    int regions;              /* slots of a region that boxes bring */
     Layout *out;              /* NULL: bytes are counted alone */
     Arena *arena;
     size_t rooms, rings;      /* that the list has space for */

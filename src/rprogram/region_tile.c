@@ -20,8 +20,6 @@ int64_t rprog_region_slot(const Problem *p, const RProg *r, int side) {
     return (int64_t)x.lines * x.span * x.planes;
 }
 
-/* That of the next tile is copied while this one is read.  */
-int rprog_region_slots(const RProg *r) { return rprog_persistent(r) ? 2 : 1; }
 
 int rprog_region_step(const Problem *p, int side) {
     const FusedAxis *k = &p->con.axis[AX_K];

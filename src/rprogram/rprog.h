@@ -207,7 +207,7 @@
  *   stored; what these pass through lies behind the stages.  GRID_PINGPONG: the block has two
  *   warpgroups that compute, each a tile of block.m x block.n of its own, the first one the
  *   block's even tiles; each begins the products of a tile when the other has begun all of the
- *   tile before.  split == 1.
+ *   tile before, or half of them where a chain keeps all steps.  split == 1.
  * - via == VIA_BOXES (not GRID_TILES): each warp collects its rows of an instruction tile in boxes
  *   of rprog_box_row bytes by rprog_staging_rows rows, which lie in shared memory as the store's
  *   tensor map swizzles them, and a lane stores them by that map (rprog_out_box), with up to
@@ -359,6 +359,7 @@ typedef struct {
     int16_t registers;        /* expected per thread */
     int32_t smem;             /* dynamic shared memory, bytes */
     uint8_t box_slots;        /* derived, VIA_BOXES: of a warp that computes; else 0 */
+    uint8_t region_slots;     /* derived: of a region, where boxes bring one */
 } RProg;
 
 /* Reasons a program is dropped; counted, shown by --explain.  */
@@ -406,6 +407,6 @@ double rprog_rate(const Problem *p, const Device *dev);
 double rprog_peak(const Problem *p, const Device *dev, int16_t *which);
 /* Names the first broken rule, NULL if it is a legal program for the problem on the device.  */
 const char *rprog_check(const Problem *p, const Device *dev, const RProg *r);
-/* Fills the derived fields: threads, smem, box_slots, blocks_per_sm, registers.  */
+/* Fills the derived fields: threads, smem, box_slots, region_slots, blocks_per_sm, registers.  */
 void rprog_derive(const Problem *p, const Device *dev, RProg *r);
 #endif

@@ -133,7 +133,9 @@
  *   V for all of their tiles, so that there are no batches, and neighbours along M may share b
  *   (cluster, raster `column`), while each copies its own V.  Where a is a region and the stages
  *   are as many as the steps (rprog_keeps_steps), b stays, too: each step's is filled once, and no
- *   stage has an empty barrier (Ring TURN_KEPT).
+ *   stage has an empty barrier (Ring TURN_KEPT).  A pingpong's warpgroups then have a tile each at
+ *   the same time, one half of its steps ahead of the other, and up to four slots of the region,
+ *   as many as fit.
  * - overlap WITHIN: a warpgroup begins the scores of turn j + 1, then the results of turn j, and
  *   makes exponentials of those scores while that is under way.  A turn before the first makes the
  *   first operand, none is begun behind the last.  NONE: it waits for each product.

@@ -246,11 +246,20 @@ static const char pixels[] =
     " S[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[r,s,c,f];"
     " Y[n,p,q,g] += f16(max(S[n,p,q,f], 0)) * W[f,g]; }";
 
+static const char wide_pixels[] =
+    "op f(X: f16[8,56,56,64], K: f16[3,3,64,64], W: f16[64,128]) -> Y: f16[8,56,56,128] {"
+    " S[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[r,s,c,f];"
+    " Y[n,p,q,g] += f16(max(S[n,p,q,f], 0)) * W[f,g]; }";
+
 /* Each grid and way to store of programs whose steps stay in their slots.  Nobody misses the wait
  * for the last products, whose sums have no room, nor minds on which side of it the region is told
- * to be free.  Warpgroups that take turns have a slot of the region each, and no slot of a step is
- * filled again, so that they need neither the turn nor the next slot.  */
-static int survive_kept(const RProg *r) { return r->grid == GRID_PINGPONG ? 4 : 2; }
+ * to be free.  The number of a tile says which slot of the region it has, so that warpgroups in
+ * turn need no next one; nor do they need the turn where the slots are an even number, since each
+ * has its own then.  */
+static int survive_kept(const RProg *r) {
+    if (r->grid != GRID_PINGPONG) return 2;
+    return r->region_slots % 2 ? 3 : 4;
+}
 
 static int form_of_kept(const KernelCase *c, const RProg *r) {
     bool keeps = rprog_keeps_steps(&c->plan.problem[0], r);
@@ -260,6 +269,7 @@ static int form_of_kept(const KernelCase *c, const RProg *r) {
 static void test_chains_that_keep_steps(void **state) {
     (void)state;
     try_forms("h200", pixels, &(Forms){form_of_kept, survive_kept, 4});
+    try_forms("h200", wide_pixels, &(Forms){form_of_kept, survive_kept, 4});
 }
 
 /* ---- golden plans ---- */

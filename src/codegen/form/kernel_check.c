@@ -337,28 +337,33 @@ static const char *check_wait(const Form *f) {
     return n == f->wait ? NULL : "what depends on the kernel before stands before the wait for it";
 }
 
-/* Slots of the deepest ring of steps.  */
-static int deepest(const Layout *l) {
+/* Slots of the deepest ring that goes round so.  */
+static int deepest(const Layout *l, RingTurn turn) {
     int most = 1;
     for (int i = 0; i < l->n_ring; i++) {
-        if (l->ring[i].turn == TURN_STEPS && l->ring[i].slots > most) most = l->ring[i].slots;
+        if (l->ring[i].turn == turn && l->ring[i].slots > most) most = l->ring[i].slots;
     }
     return most;
 }
 
-/* A program of known steps has that many; more than two rounds of its ring go on as these.  */
+/* A program of known steps has that many; more than two rounds of its ring go on as these.  Tiles
+ * come to a slot that one of them had, and are as many as others have turns.  */
 const char *kernel_check(Arena *a, const Form *f) {
-    int64_t s = deepest(f->layout), steps[] = {0, 1, 2, s - 1, s, s + 1, 2 * s + 2}, last = -1;
+    enum { TURNS = 3 };
+    int64_t s = deepest(f->layout, TURN_STEPS), last = -1;
+    int64_t steps[] = {0, 1, 2, s - 1, s, s + 1, 2 * s + 2};
     int n = (int)(sizeof steps / sizeof *steps);
+    int tiles = deepest(f->layout, TURN_TILES) + 1;
     const char *bad = check_places(a, f->root->child, true, true);
     if (!bad) bad = check_wait(f);
     for (int i = 0; i < n && !bad; i++) {
         int64_t now = steps[i] < f->steps ? steps[i] : f->steps;
         if (now <= last || (now < f->least && i + 1 < n)) continue;
         last = now;
-        for (int turns = 1; turns <= 3 && !bad; turns += 2) {
+        for (int turns = 1; turns <= TURNS && !bad; turns += TURNS - 1) {
             ArenaMark mark = arena_mark(a);
-            bad = run(a, f, &(Scenario){.steps = now, .tiles = turns, .turns = turns});
+            int many = turns > 1 && tiles > turns ? tiles : turns;
+            bad = run(a, f, &(Scenario){.steps = now, .tiles = many, .turns = turns});
             if (!bad) arena_reset(a, mark);
         }
     }

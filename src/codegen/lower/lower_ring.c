@@ -86,6 +86,15 @@ static void add_turn(const Make *m, SyncOp op) {
     if (rprog_in_turn(m->l->r) > 1) lower_turn(m->b, m->l, op);
 }
 
+/* Where all steps are kept, tiles have nothing but slots of their region in turn: the other begins
+ * half way, so that each ends a tile, and waits for its own loads, while the other multiplies.  */
+static void add_half_turn(const Make *m) {
+    if (!m->c->kept || rprog_in_turn(m->l->r) == 1) return;
+    form_if(m->b, WHEN_HALF, 0);
+    add_turn(m, SYNC_ARRIVE);
+    form_close(m->b);
+}
+
 static Node *copy_made(const Make *m, int made) {
     Node *n = form_add(m->b, NODE_COPY, 0);
     n->of = made;
@@ -248,6 +257,7 @@ static void add_products(const Make *m) {
     lower_slots(m->b, c->turns, true)->to = under_way && !c->kept;
     if (region >= 0) lower_barrier(m->b, SYNC_WAIT, region, RING_FULL);
     lower_open_turns(m->b, c, "taken");
+    add_half_turn(m);
     add_step(m, under_way);
     form_close(m->b);
     if (region >= 0 && c->stays) {        /* all lanes have loaded what they need of it */
@@ -255,7 +265,7 @@ static void add_products(const Make *m) {
         lower_free(m->b, region, 0)->sync.blocks = 0;
         lower_take(m->b, region);
     }
-    add_turn(m, SYNC_ARRIVE);
+    if (!c->kept) add_turn(m, SYNC_ARRIVE);
     if (under_way) form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, 0);
     if (under_way && c->stays) lower_free(m->b, c->turns, under_way);
     close_some(m);

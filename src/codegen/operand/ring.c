@@ -96,7 +96,7 @@ void ring_fetch(Kernel *k, const Node *n) {
 
 /* ---- stages ---- */
 
-/* Is the ring of tiles used by teams in turn, each of which has a slot of its own?  */
+/* Do teams take the slots of tiles in turn?  */
 static bool is_dealt(const Kernel *k, int ring) {
     return k->teams.own && rprog_in_turn(k->c->r) > 1 &&
            k->c->layout->ring[ring].turn == TURN_TILES;
@@ -150,12 +150,26 @@ Ir ring_leading(const Kernel *k, Ir barrier) {
     return ir_call(k->cg, ir_type(IR_U32), "rl_leading", 1, barrier);
 }
 
+/* Slots of the tiles between are other teams'; where there are as many, each team has its own.  */
+static void next_dealt(Kernel *k, int ring) {
+    Cg *cg = k->cg;
+    const RingAt *x = &k->ring[ring];
+    bool own = k->c->layout->ring[ring].slots == k->teams.n;
+    if (!own) {
+        ir_update(cg, IR_ADD, x->slot, ir_int(cg, k->teams.n));
+        ir_if(cg, ir_binary(cg, IR_GE, x->slot, x->slots));
+        ir_update(cg, IR_SUB, x->slot, x->slots);
+    }
+    ir_update(cg, IR_XOR, x->phase, ir_int(cg, 1));
+    if (!own) ir_close(cg);
+}
+
 void ring_next(Kernel *k, int ring) {
     Cg *cg = k->cg;
     const RingAt *x = &k->ring[ring];
     Ir one = ir_int(cg, 1);
     if (is_dealt(k, ring)) {
-        ir_update(cg, IR_XOR, x->phase, one);
+        next_dealt(k, ring);
         return;
     }
     if (x->last) ir_set(cg, x->last, ring_barrier(k, ring, RING_EMPTY));
