@@ -318,7 +318,7 @@ asan: setup
 	@+$(submake) BUILD=$(BUILD)-asan unit CFLAGS="-O1 -g -fno-omit-frame-pointer \
 	    -fsanitize=address,undefined -fno-sanitize-recover=all"
 
-threaded := test_threads test_base_pool test_workers test_simdriver_thread
+threaded := test_threads test_base_pool test_build_code test_workers test_simdriver_thread
 tsan: setup
 	@+TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.supp" $(submake) BUILD=$(BUILD)-tsan unit \
 	    TEST="$(threaded)" CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=thread"

@@ -41,11 +41,7 @@ launches python3 "$tests/compare.py"
 env LD_LIBRARY_PATH="$BUILD/simdriver" python3 "$tests/torch_op.py" 2>err || bad 'PyTorch ends well'
 # As a driver does that takes cubins: it finds their PTX by their hash.
 mkdir hashes
-for stem in mm splitk; do
-    sum=$(python3 -c 'import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], "rb").read())
-.hexdigest())' "$stem.sm_90a.cubin")
-    cp "$stem.sm_90a.ptx" "hashes/$sum.ptx"
-done
+for stem in mm splitk; do python3 "$tests/hashes.py" "$stem" hashes; done
 launches CODE=cubin ROLLER_SIM_PTX_DIR="$dir/hashes" python3 "$tests/compare.py" mm splitk
 
 # Blocks that stay for several tiles are as many as the board holds, whatever the profile says.

@@ -95,7 +95,7 @@ typedef struct {
     size_t struct_size;
     const char *profile_path; /* folders of profiles, colon-separated; NULL: standard */
     const char *nvrtc;        /* absolute path of the library; NULL: search */
-    int threads;              /* host threads for the simulator; 0: one per core */
+    int threads;              /* of the host, to simulate and to compile; 0: one per core */
     int ignore_environment;   /* for set-uid programs */
     int line_info;            /* line information in PTX and cubin */
     const char *program;      /* name before rendered messages that have no place ("roller") */

@@ -221,6 +221,8 @@ typedef struct {
                                * be launched by programmatic stream serialization */
     int resident;             /* its blocks stay for several tiles: grid[0] is as many as the
                                * profile's device holds, launches have as many as theirs does */
+    size_t image;             /* where the image that has it begins in the cubin, bytes: with
+                               * run-time sizes there may be several, one behind the other */
 } RollerLaunchInfo;
 /* What it computes; lives as long as the kernel.  */
 ROLLER_API const RollerOp *roller_kernel_op(const RollerKernel *k);

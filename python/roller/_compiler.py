@@ -26,7 +26,7 @@ class Compiler:
     profile_path    folders of device profiles, a list or colon-separated (the standard ones)
     nvrtc           path of libnvrtc.so.N (the newest that fits, of this Python's wheels and
                     the system)
-    threads         of the simulator (one per core)
+    threads         of the simulator and of compilations (one per core)
     line_info       line information in PTX and cubin
     """
 

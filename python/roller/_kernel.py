@@ -19,7 +19,7 @@ from ._tensors import (CPU, current_stream, describe, describe_scalar, device_of
 Argument = namedtuple("Argument", "name role dtype shape strides align")
 Estimate = namedtuple("Estimate", "us limiter terms floor_us workspace_bytes flops bytes takes")
 Launch = namedtuple("Launch", "symbol grid block cluster dynamic_smem static_smem registers "
-                              "spill_bytes tensor_maps waits_for_previous resident")
+                              "spill_bytes tensor_maps waits_for_previous resident image")
 Taken = namedtuple("Taken", "sizes launches error")
 Check = namedtuple("Check", "ok text compared outputs undecided size_sets data_sets where counters")
 _ARTEFACTS = {"h": _abi.ROLLER_C_HEADER, "c": _abi.ROLLER_C_SOURCE, "py": _abi.ROLLER_PYTHON,
@@ -290,7 +290,7 @@ class Kernel:
             out.append(Launch(text(l.symbol), tuple(l.grid), tuple(l.block), tuple(l.cluster),
                               l.dynamic_smem, l.static_smem, l.registers, l.spill_bytes,
                               l.tensor_maps, bool(l.waits_for_previous),
-                              bool(l.resident)))
+                              bool(l.resident), l.image))
         return tuple(out)
 
     # ---- what it is made of ----

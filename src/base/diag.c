@@ -80,3 +80,11 @@ void diag_code(Diag *d, DiagLibrary of, int number, const char *name) {
     if (d->count == 0 || d->newest < 0) return;
     d->messages[d->newest].code = (DiagCode){of, number, arena_strdup(d->arena, name)};
 }
+
+Status diag_repeat(Diag *d, const DiagMessage *m) {
+    const char *tag = m->tag ? arena_strdup(d->arena, m->tag) : NULL;
+    diag_error(d, m->status, tag, DIAG_NOWHERE, "%s", m->message);
+    if (m->hint) diag_hint(d, "%s", m->hint);
+    if (m->code.name) diag_code(d, m->code.of, m->code.number, m->code.name);
+    return m->status;
+}

@@ -70,6 +70,8 @@ void diag_hint(Diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3
 void diag_code(Diag *d, DiagLibrary of, int number, const char *name);
 /* Adds what another has, on the same arena.  */
 void diag_append(Diag *d, const Diag *from);
+/* Adds an error of another arena, without its place; returns its status.  */
+Status diag_repeat(Diag *d, const DiagMessage *m);
 const DiagMessage *diag_first_error(const Diag *d);        /* NULL if none */
 /* FILE:LINE:COL: error: TEXT [tag], source line, caret, hint.  `program` names the tool where a
  * message has no place.  Long source lines are shortened around the caret; what a terminal would

@@ -33,6 +33,18 @@ static bool inside(uint64_t len, uint64_t at, uint64_t bytes) {
     return at <= len && bytes <= len - at;
 }
 
+size_t elf_step(const void *images, size_t len, size_t at, size_t *size) {
+    const uint8_t *e = (const uint8_t *)images + at;
+    size_t left = at < len ? len - at : 0;
+    *size = 0;
+    if (left < HEADER || memcmp(e, magic, sizeof magic - 1)) return 0;
+    uint64_t table = elf_number(e + 40, 8), n = elf_number(e + 60, 2);
+    if (!inside(left, table, n * SECTION_HEADER) || elf_size(e) > left) return 0;
+    *size = elf_size(e);
+    size_t step = (*size + ELF_ALIGN - 1) / ELF_ALIGN * ELF_ALIGN;
+    return step < left ? step : left;
+}
+
 /* The i-th section of the table, whose header lies inside the image.  */
 static bool section_at(const uint8_t *e, size_t len, const uint8_t *header, ElfSection *out) {
     uint64_t at = elf_number(header + 24, 8), bytes = elf_number(header + 32, 8);
@@ -47,9 +59,8 @@ static bool is_named(ElfSection names, uint64_t at, const char *prefix, const ch
            !memcmp(names.data + at + head, name, tail);
 }
 
-bool elf_section(const void *image, size_t len, const char *prefix, const char *name,
-                 ElfSection *out) {
-    const uint8_t *e = image;
+static bool section_of(const uint8_t *e, size_t len, const char *prefix, const char *name,
+                       ElfSection *out) {
     if (len < HEADER || memcmp(e, magic, sizeof magic - 1)) return false;
     uint64_t table = elf_number(e + 40, 8), size = elf_number(e + 58, 2);
     uint64_t n = elf_number(e + 60, 2), strings = elf_number(e + 62, 2);
@@ -64,5 +75,15 @@ bool elf_section(const void *image, size_t len, const char *prefix, const char *
             return section_at(e, len, header, out);
         }
     }
+    return false;
+}
+
+bool elf_section(const void *images, size_t len, const char *prefix, const char *name,
+                 ElfSection *out) {
+    const uint8_t *e = images;
+    size_t size, step;
+    if (section_of(e, len, prefix, name, out)) return true;
+    for (size_t at = 0; (step = elf_step(e, len, at, &size)); at += step)
+        if (section_of(e + at, size, prefix, name, out)) return true;
     return false;
 }

@@ -15,8 +15,14 @@ typedef struct {
 /* Bytes of an image, from its headers alone, for interfaces that take no length; 0 if `image` does
  * not begin one.  */
 size_t elf_size(const void *image);
-/* The section named PREFIX + NAME.  False if there is none or anything lies outside the image.  */
-bool elf_section(const void *image, size_t len, const char *prefix, const char *name,
+/* Images may lie one behind the other, each at a multiple of ELF_ALIGN bytes of the first, with
+ * zeros between.  The bytes of the one at `at` and of what is between it and the next; *size: of it
+ * alone.  0: none lies there within `len`.  */
+enum { ELF_ALIGN = 16 };
+size_t elf_step(const void *images, size_t len, size_t at, size_t *size);
+/* The section named PREFIX + NAME, of the first image that has it.  False if there is none or
+ * anything lies outside its image.  */
+bool elf_section(const void *images, size_t len, const char *prefix, const char *name,
                  ElfSection *out);
 /* An unsigned number of `bytes` bytes.  */
 uint64_t elf_number(const uint8_t *at, int bytes);

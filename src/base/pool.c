@@ -36,6 +36,11 @@ int pool_threads(int threads) {
     return cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (int)cores;
 }
 
+int pool_share(int threads, int n) {
+    int all = pool_threads(threads);
+    return n < 1 ? all : (all + n - 1) / n;
+}
+
 bool pool_for(int threads, int64_t n, bool (*fn)(void *user, int64_t i, int worker), void *user) {
     Job job = {.fn = fn, .user = user, .n = n};
     pthread_t thread[LIMIT];

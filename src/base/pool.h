@@ -11,4 +11,5 @@
  * An arena_fail may not leave fn.  */
 bool pool_for(int threads, int64_t n, bool (*fn)(void *user, int64_t i, int worker), void *user);
 int pool_threads(int threads);                             /* what a request resolves to */
+int pool_share(int threads, int n);                        /* of these, for each of n at a time */
 #endif

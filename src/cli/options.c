@@ -128,6 +128,10 @@ static Status take_made(Reader *r, GenOptionId id, const char *value) {
         o->programs = (int)n;
         break;
     case GEN_EINSUM: o->einsum = value; break;
+    case GEN_THREADS:
+        s = option_number(r->t, value, 1, 16, &n);
+        o->threads = (int)n;
+        break;
     case GEN_LINE_INFO: o->line_info = true; break;
     default: break;
     }
@@ -193,6 +197,7 @@ static Status take(void *user, int id, const char *value) {
     case GEN_WORKSPACE:
     case GEN_PROGRAMS:
     case GEN_EINSUM:
+    case GEN_THREADS:
     case GEN_LINE_INFO: return take_made(r, (GenOptionId)id, value);
     case GEN_CHECK:
     case GEN_AT:

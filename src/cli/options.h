@@ -64,6 +64,7 @@
     X(NO_CACHE, "no-cache", 0, NULL, "do not use the cache")                                       \
     X(CACHE_LIST, "cache-list", 0, NULL, "list kernels in the cache, most recently used first")    \
     X(CACHE_CLEAR, "cache-clear", 0, NULL, "remove all kernels from the cache")                    \
+    X(THREADS, "threads", 0, "N", "host threads, to compile and to simulate (one per core)")       \
     X(LINE_INFO, "line-info", 'g', NULL, "line information in PTX and cubin")                      \
     SHEET_PROGRESS_OPTIONS(X)                                                                      \
     X(WERROR, "Werror", 0, NULL, "warnings are errors")                                            \
@@ -115,6 +116,7 @@ typedef struct {
     uint32_t emit, dump;      /* bits of GenEmit, GenDump; emit 0: the source */
     int top, align, trials;   /* trials 0: all */
     int programs;             /* 0: as many as pay */
+    int threads;              /* 0: one per core */
     int64_t workspace_limit;  /* 0: none is imposed */
     bool measure, check, counters, explain, json, dry_run, make_rule_too, line_info, werror;
     bool fast_compile, static_smem, plain_abi, no_cache;

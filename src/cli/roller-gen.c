@@ -297,6 +297,7 @@ static int run(Arena *a, int argc, char **argv, void *tool) {
         g->driver = runs_on_device(&g->o) ? ROLLER_DRIVER_HERE : 0;
         RollerCtxOptions o = {.struct_size = sizeof o,
                               .driver = g->driver,
+                              .threads = g->o.threads,
                               .line_info = g->o.line_info,
                               .program = "roller-gen",
                               .worker = process_worker(a),

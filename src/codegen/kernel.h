@@ -77,6 +77,9 @@ typedef struct {
 typedef struct {
     const char *source;       /* NUL-terminated CUDA C++ */
     size_t source_len;
+    size_t *text;             /* where the text of each of its n_text kernels begins in it, and
+                               * where the last one ends; before are comments and what all use */
+    int n_text;
     int least_cc;             /* the first compute capability that has every instruction of it */
     KernelLaunch *kernel;     /* launch order */
     int n_kernel;

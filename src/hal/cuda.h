@@ -136,7 +136,7 @@ Status cuda_graph_launch(CudaContext *x, Diag *d, CudaGraph g, CudaStream s);
 /* A compiled image.  ptx (may be NULL) is the text the cubin was made from: a driver is given it
  * where there is no cubin, a simulated driver, which runs nothing else, in any case.  */
 typedef struct {
-    const void *cubin;        /* NULL: PTX, for the driver's compiler */
+    const void *cubin;        /* NULL: PTX, for the driver's compiler; images as of NvrtcOutput */
     size_t cubin_len;
     const char *ptx;
 } CudaImage;

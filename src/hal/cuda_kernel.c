@@ -1,4 +1,5 @@
 /* Modules, kernels, launches, occupancy, tensor maps.  */
+#include "base/elf.h"
 #include "hal/cuda_api.h"
 
 #include <string.h>
@@ -7,7 +8,10 @@
 struct CudaModule {
     CudaContext *context;
     CudaOwned *owned;         /* a library where the driver has them, else a module */
+    const void *cubin;        /* its image; NULL: PTX */
+    size_t len;
     int code;                 /* that loading ended with */
+    CudaModule *next;         /* of the cubin's next image */
 };
 
 static bool has_libraries(const Cuda *c) {
@@ -25,11 +29,14 @@ static int load(CudaContext *x, bool library, const void *image, char *log, void
                    : c->cuModuleLoadDataEx(out, image, 2, option, value);
 }
 
-Status cuda_load(CudaContext *x, Arena *a, Diag *d, const CudaImage *image, CudaModule **out) {
+static Status load_one(CudaContext *x, Arena *a, Diag *d, const CudaImage *image,
+                       CudaModule **out) {
     Cuda *c = x->cuda;
     bool library = has_libraries(c);
     CudaModule *m = ARENA_NEW(a, CudaModule);
     m->context = x;
+    m->cubin = image->cubin;
+    m->len = image->cubin_len;
     m->owned = cuda_owned(x, a, library ? OWN_LIBRARY : OWN_MODULE);
     *out = m;
     Status s = ST_OK;
@@ -51,6 +58,22 @@ Status cuda_load(CudaContext *x, Arena *a, Diag *d, const CudaImage *image, Cuda
     return cuda_check(c, d, code, call);
 }
 
+/* On failure *out is what was not loaded.  */
+Status cuda_load(CudaContext *x, Arena *a, Diag *d, const CudaImage *image, CudaModule **out) {
+    const char *cubin = image->cubin;
+    CudaModule *rest = NULL;
+    size_t size, at = cubin ? elf_step(cubin, image->cubin_len, 0, &size) : 0, step;
+    if (!at || at == image->cubin_len) return load_one(x, a, d, image, out);
+    for (at = 0; (step = elf_step(cubin, image->cubin_len, at, &size)); at += step) {
+        CudaImage one = {.cubin = cubin + at, .cubin_len = size, .ptx = image->ptx};
+        Status s = load_one(x, a, d, &one, out);
+        if (s) return s;
+        (*out)->next = rest;
+        rest = *out;
+    }
+    return ST_OK;
+}
+
 bool cuda_refused(const CudaModule *m) {
     enum { INVALID_IMAGE = 200, NO_BINARY_FOR_GPU = 209, UNSUPPORTED_PTX_VERSION = 222 };
     return m->code == INVALID_IMAGE || m->code == NO_BINARY_FOR_GPU ||
@@ -61,10 +84,19 @@ static Status attribute(const Cuda *c, Diag *d, void *function, int id, int *out
     return CUDA_CALL(c, d, cuFuncGetAttribute, out, id, function);
 }
 
+/* The module whose image has a kernel; where none has, the driver says so.  */
+static CudaModule *module_of(CudaModule *m, const char *symbol) {
+    ElfSection text;
+    for (CudaModule *x = m; x && x->cubin; x = x->next)
+        if (elf_section(x->cubin, x->len, ".text.", symbol, &text)) return x;
+    return m;
+}
+
 /* Asking for the function in a context loads it there, even where loading is lazy.  */
 static Status get_function(CudaModule *m, Diag *d, const char *symbol, CudaKernel *out,
                            void **function) {
     Cuda *c = m->context->cuda;
+    m = module_of(m, symbol);
     out->context = m->context;
     out->library = m->owned->kind == OWN_LIBRARY;
     Status s;

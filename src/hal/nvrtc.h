@@ -35,12 +35,13 @@ typedef struct {
     const char *kernel;       /* symbol */
     int registers, barriers;
     int64_t static_smem, spill_stores, spill_loads, stack;   /* bytes */
+    size_t image;             /* where the image that has it begins in the cubin */
 } KernelResources;
 
 typedef struct {
     const char *ptx;          /* NUL-terminated */
     size_t ptx_len;
-    const void *cubin;        /* NULL if not asked for */
+    const void *cubin;        /* NULL if not asked for; images one behind the other (base/elf.h) */
     size_t cubin_len;
     const char *log;
     KernelResources *kernel;
@@ -62,4 +63,8 @@ typedef struct {
  * take no signals, and the process keeps its handlers.  */
 Status nvrtc_compile(Nvrtc *n, Arena *a, Diag *d, const char *source, const char *arch,
                      const NvrtcRequest *request, NvrtcOutput *out);
+/* Outputs for one architecture, without line information, as one: their cubins' images one behind
+ * the other, their PTX as one module.  Functions and variables of two outputs that share a name are
+ * one where they are the same, else they get names of their own; kernels must not share any.  */
+void nvrtc_join(Arena *a, const NvrtcOutput *const *from, int n, NvrtcOutput *out);
 #endif

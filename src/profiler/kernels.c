@@ -59,9 +59,7 @@ static void close_job(Bench *b, const Job *j) {
 
 static Status refused(Bench *b, const Loaded *l) {
     if (!l->why) return diag_error(b->d, l->status, NULL, DIAG_NOWHERE, "out of memory");
-    diag_error(b->d, l->status, l->why->tag, DIAG_NOWHERE, "%s", l->why->message);
-    if (l->why->hint) diag_hint(b->d, "%s", l->why->hint);
-    return l->status;
+    return diag_repeat(b->d, l->why);
 }
 
 static Loaded *find(const Bench *b, const char *text) {

@@ -71,9 +71,8 @@ def launch(path, code, args, given, workspace, stream):
     if all(0 in [value(e, sizes) for e in a["shape"]]
            for a in whole["args"] if a["role"] == "output"):
         return 0
-    module = P()
-    image = ctypes.create_string_buffer(open(code, "rb").read())
-    call("cuModuleLoadData", ctypes.byref(module), image)
+    modules = {}
+    text = ctypes.create_string_buffer(open(code, "rb").read())
     c_type = {"pointer": P, "i32": ctypes.c_int32, "i64": ctypes.c_int64, "f32": ctypes.c_float,
               "f64": ctypes.c_double}
     measures = [value(e, sizes) for e in target["measures"]]
@@ -92,8 +91,11 @@ def launch(path, code, args, given, workspace, stream):
             cells.append(c_type[p["type"]](has.get(p["kind"], args.get(p["name"]))))
         places = [ctypes.addressof(c) for c in cells] + [at.value for _, at in maps]
         params = (P * len(places))(*places)
-        f = P()
-        call("cuModuleGetFunction", ctypes.byref(f), module, k["symbol"].encode())
+        f, image = P(), k.get("image", 0) if code.endswith(".cubin") else 0
+        if image not in modules:
+            modules[image] = P()
+            call("cuModuleLoadData", ctypes.byref(modules[image]), ctypes.byref(text, image))
+        call("cuModuleGetFunction", ctypes.byref(f), modules[image], k["symbol"].encode())
         call("cuFuncSetAttribute", f, 8, k["dynamic_smem"])
         if k["resident"] is not None:
             grid[0] = min(resident(k, f) or grid[0], value(k["resident"], sizes))

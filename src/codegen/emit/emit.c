@@ -80,6 +80,7 @@ static Buf print_kernels(Cg *cg, Lowered *l, const bool *only, KernelProgram *ou
     Buf all = buf_new(cg->arena);
     KernelText *text = ARENA_ARRAY(cg->arena, KernelText, out->n_kernel);
     int n = 0;
+    out->text = ARENA_ARRAY(cg->arena, size_t, out->n_kernel + 1);
     out->kernel = ARENA_ARRAY(cg->arena, KernelLaunch, out->n_kernel);
     for (int i = 0; i < out->n_kernel; i++) {
         KernelLaunch *launch = &l[i].launch;
@@ -92,10 +93,12 @@ static Buf print_kernels(Cg *cg, Lowered *l, const bool *only, KernelProgram *ou
             if (k == n) {
                 text[n++] = x;
                 source_add(&all, &x, launch->symbol);
+                out->text[n] = all.len;
             }
         }
         out->kernel[i] = *launch;         /* without a name: it is not there */
     }
+    out->n_text = n;
     return all;
 }
 
@@ -169,6 +172,7 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
     source_join(&text, &prelude, &body);
     out->source = buf_str(&text);
     out->source_len = text.len;
+    for (int i = 0; i <= out->n_text; i++) out->text[i] += text.len - body.len;
     const char *bad = source_check(dev->language, cg.defined, out->source, out->source_len);
     if (bad) return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "emitted text has '%.24s'", bad);
     return ST_OK;

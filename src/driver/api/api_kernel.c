@@ -33,6 +33,7 @@ Status kernel_build(Arena *a, Diag *d, const RollerPlans *plans, int rank, const
                       .line_info = by->line_info,
                       .fast_compile = set->options.fast_compile,
                       .static_smem = set->options.static_smem,
+                      .threads = by->threads,
                       .watch = by->watch};
     WholePlan *whole = &k->plan.whole;
     if (by->best) compile_choose(a, set, rank, whole);
@@ -58,7 +59,7 @@ static Status build(RollerCtx *ctx, void *user) {
     if (!c->missed) c->out = cache_take(ctx, c->arena, &w, p, c->rank);
     if (c->out) return ST_OK;
     KernelOptions o = {.nvrtc = &ctx->nvrtc, .arch = c->arch, .best = c->best,
-                       .line_info = ctx->line_info, .watch = &ctx->watch};
+                       .line_info = ctx->line_info, .threads = ctx->threads, .watch = &ctx->watch};
     Status s = kernel_build(c->arena, &ctx->diag, p, c->rank, &o, &c->out);
     if (!s) cache_keep(ctx, &w, c->out);
     return s;
@@ -202,6 +203,7 @@ RollerStatus roller_kernel_launch_info(const RollerKernel *k, int i, RollerLaunc
         info.static_smem = r->static_smem;
         info.spill_bytes = r->spill_stores + r->spill_loads;
         info.stack_bytes = r->stack;
+        info.image = r->image;
     }
     api_report(out, &info, sizeof info);
     return ROLLER_OK;

@@ -132,7 +132,8 @@ static void read_resources(Arena *a, const json_t *target, Build *b) {
         r[i] = (KernelResources){.kernel = symbol ? arena_strdup(a, symbol) : "",
                                  .registers = (int)number(k, "registers"),
                                  .static_smem = number(k, "static_smem"),
-                                 .spill_stores = number(k, "spill_bytes")};
+                                 .spill_stores = number(k, "spill_bytes"),
+                                 .image = (size_t)number(k, "image")};
     }
     b->nvrtc.kernel = r;
     b->nvrtc.n_kernel = (int)n;

@@ -5,7 +5,7 @@
 typedef struct {
     const Racer *f;
     Job *job;
-    int rank;
+    int rank, threads;        /* threads: that it may take */
 } Building;
 
 static void build_inner(void *p) {
@@ -13,7 +13,8 @@ static void build_inner(void *p) {
     Job *j = b->job;
     j->diag = diag_new(j->scratch);
     RollerCtx *ctx = b->f->race->ctx;
-    KernelOptions o = {.nvrtc = &ctx->nvrtc, .line_info = ctx->line_info, .watch = &ctx->watch};
+    KernelOptions o = {.nvrtc = &ctx->nvrtc, .line_info = ctx->line_info, .threads = b->threads,
+                       .watch = &ctx->watch};
     j->status = kernel_build(j->arena, &j->diag, b->f->plans, b->rank, &o, &j->kernel);
 }
 
@@ -22,10 +23,10 @@ static void build_outer(void *p) {
     if (!arena_try(b->job->arena, build_inner, p)) b->job->status = ST_NOMEM;
 }
 
-static void build_plan(const Racer *f, int i) {
+static void build_plan(const Racer *f, int i, int threads) {
     RollerCtx *ctx = f->race->ctx;
     Job *j = &f->job[i];
-    Building b = {f, j, i};
+    Building b = {f, j, i, threads};
     if (j->kernel) return;
     if (watch_ended(&ctx->watch)) {
         j->status = ST_CANCELLED;
@@ -39,7 +40,8 @@ static void build_plan(const Racer *f, int i) {
 
 static bool build_one(void *user, int64_t i, int worker) {
     (void)worker;
-    build_plan(user, (int)i);
+    const Racer *f = user;
+    build_plan(f, (int)i, pool_share(f->race->ctx->threads, f->n));
     return true;
 }
 
@@ -75,7 +77,7 @@ static void take_inner(void *p) {
 static void take_built(const Racer *f) {
     for (int i = 0; i < f->n; i++) {
         Job *j = &f->job[i];
-        Building b = {f, j, i};
+        Building b = {f, j, i, 1};
         j->arena = call_arena(f->race->ctx);
         if (j->arena && !arena_try(j->arena, take_inner, &b)) j->kernel = NULL;
     }
@@ -88,7 +90,7 @@ static void keep_built(const Racer *f, int i) {
 }
 
 void race_build_plan(const Racer *f, int i) {
-    build_plan(f, i);
+    build_plan(f, i, f->race->ctx->threads);
     keep_built(f, i);
 }
 
@@ -118,10 +120,8 @@ Status race_none_built(const Racer *f) {
     }
     if (!first) return ST_OK;
     const DiagMessage *m = first->scratch ? diag_first_error(&first->diag) : NULL;
-    diag_error(d, first->status, NULL, DIAG_NOWHERE, "%s",
-               m ? m->message : status_text(first->status));
-    if (m && m->hint) diag_hint(d, "%s", m->hint);
-    return first->status;
+    if (m) return diag_repeat(d, m);
+    return diag_error(d, first->status, NULL, DIAG_NOWHERE, "%s", status_text(first->status));
 }
 
 /* ---- all of them ---- */

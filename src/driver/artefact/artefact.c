@@ -150,6 +150,7 @@ static json_t *kernels(Arena *a, const Te *te, const Build *b) {
         json_set(a, o, "registers", r ? json_integer(r->registers) : json_null());
         json_set(a, o, "spill_bytes",
                  r ? json_integer(r->spill_stores + r->spill_loads) : json_null());
+        if (r && r->image) json_set(a, o, "image", json_integer((json_int_t)r->image));
         json_set(a, o, "params", params(a, te, l));
         json_set(a, o, "tensor_maps", tensor_maps(a, te, l));
         json_set(a, o, "waits_for_previous", json_boolean(l->waits));

@@ -116,6 +116,7 @@ static const char types[] =
     "    int param, n_param;      /* what it takes, in the target's list, ... */\n"
     "    int map, n_map;          /* ... and behind that its tensor maps, in the list of these */\n"
     "    int waits;               /* for the kernel before, before whose end it may begin */\n"
+    "    size_t image;            /* where the image that has it begins in the cubin */\n"
     "} Kernel;\n"
     "/* Where its programs begin in the target's list: one per group of the split.  */\n"
     "typedef struct { int split, first; } Choice;\n"
@@ -229,14 +230,15 @@ static void put_kernels(Source *s, const Build *b, int target, Buf *out) {
         buf_printf(out, "    {\"%s\", %d, %d, {%" PRId64 ", %" PRId64 "}, ", k->symbol, blocks,
                    wanted, k->grid[1], k->grid[2]);
         buf_printf(out, "{%d, %d, %d}, {%d, %d, %d}, "
-                        "%" PRId64 ", %" PRId64 ", %d, %d, %d, %d, %d, %d, %d, %d},\n",
+                        "%" PRId64 ", %" PRId64 ", %d, %d, %d, %d, %d, %d, %d, %d, %zu},\n",
                    k->block[0], k->block[1], k->block[2], k->cluster[0], k->cluster[1],
                    k->cluster[2], k->dynamic_smem, r ? r->static_smem : 0, c->strategy, c->group,
-                   k->group, params, k->n_param - k->n_map, maps, k->n_map, k->waits);
+                   k->group, params, k->n_param - k->n_map, maps, k->n_map, k->waits,
+                   r ? r->image : 0);
         params += k->n_param - k->n_map;
         maps += k->n_map;
     }
-    buf_puts(out, "    {0, 0, -1, {0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}\n"
+    buf_puts(out, "    {0, 0, -1, {0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}\n"
                   "};\n");
 }
 

@@ -30,23 +30,6 @@ NvrtcOptions compile_keep(Arena *a, const NvrtcOptions *o) {
     return kept;
 }
 
-/* The source of a build by the NVRTC that it names.  */
-static Status compile_source(Arena *a, Diag *d, const char *op, Watch *watch, Build *b) {
-    Nvrtc *compiler;
-    Status s = nvrtc_open(a, d, &b->compiler, b->arch, &compiler);
-    if (s) return s;
-    nvrtc_version(compiler, &b->nvrtc_major, &b->nvrtc_minor);
-    nvrtc_files(compiler, b->nvrtc_files);
-    watch_note(watch, "compiling %s for %s with NVRTC %d.%d", op, b->arch, b->nvrtc_major,
-               b->nvrtc_minor);
-    NvrtcRequest request = {.ptx = true, .cubin = true, .line_info = b->line_info,
-                            .level = b->level, .watch = watch};
-    s = nvrtc_compile(compiler, a, d, b->program.source, b->arch, &request, &b->nvrtc);
-    b->compile_ms = b->nvrtc.ms;
-    b->compiled = s == ST_OK;
-    return s;
-}
-
 Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev,
                      const BuildOptions *o, Build *out) {
     *out = (Build){.arch = o->arch ? o->arch : dev->arch};
@@ -56,13 +39,13 @@ Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev
     out->compiler = compile_keep(a, o->nvrtc);
     out->line_info = o->line_info;
     out->level = o->fast_compile ? 2 : 3;
-    return compile_source(a, d, plan->rplan.te->name, o->watch, out);
+    return build_code(a, d, plan->rplan.te->name, o, out);
 }
 
 Status compile_again(Arena *a, Diag *d, const Build *b, const NvrtcOptions *nvrtc, Build *out) {
     *out = *b;
     out->compiler = *nvrtc;
-    return compile_source(a, d, "it", NULL, out);
+    return build_code(a, d, "it", &(BuildOptions){0}, out);
 }
 
 /* A kernel of the program that spills; NULL: there is none.  */

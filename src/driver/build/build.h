@@ -12,6 +12,7 @@ typedef struct {
     bool fast_compile;        /* level 2 of ptxas, not 3: sooner, for longer loops */
     bool static_smem;         /* as CgOptions */
     const bool *only;         /* per program of all strategies: is it wanted?  NULL: all are */
+    int threads;              /* kernels compiled at a time; 0: one per core */
     Watch *watch;             /* NULL: nobody's */
 } BuildOptions;
 
@@ -46,6 +47,8 @@ Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev
  * spill.  */
 Status compile_best(Arena *a, Diag *d, const PlanSet *set, const BuildOptions *o, WholePlan *plan,
                     Build *out);
+/* The code of a build whose source is there, by the NVRTC that it names; op: for the watch.  */
+Status build_code(Arena *a, Diag *d, const char *op, const BuildOptions *o, Build *b);
 NvrtcOptions compile_keep(Arena *a, const NvrtcOptions *o);       /* a copy on `a` */
 /* The program of a build compiled once more, by another NVRTC.  */
 Status compile_again(Arena *a, Diag *d, const Build *b, const NvrtcOptions *nvrtc, Build *out);

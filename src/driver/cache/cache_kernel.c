@@ -36,9 +36,9 @@ static void print_resources(const RollerKernel *k, Buf *out) {
                kernel_rank(k), b->nvrtc.n_kernel);
     for (int i = 0; i < b->nvrtc.n_kernel; i++) {
         const KernelResources *r = &b->nvrtc.kernel[i];
-        buf_printf(out, "%d %d %lld %lld %lld %lld %s\n", r->registers, r->barriers,
+        buf_printf(out, "%d %d %lld %lld %lld %lld %zu %s\n", r->registers, r->barriers,
                    (long long)r->static_smem, (long long)r->spill_stores,
-                   (long long)r->spill_loads, (long long)r->stack, r->kernel);
+                   (long long)r->spill_loads, (long long)r->stack, r->image, r->kernel);
     }
 }
 
@@ -60,6 +60,7 @@ static bool read_resources(Arena *a, const char *text, Build *b, int *rank) {
         r->spill_stores = number(&w);
         r->spill_loads = number(&w);
         r->stack = number(&w);
+        r->image = (size_t)number(&w);
         size_t len = strcspn(w.at, "\n");
         r->kernel = arena_strndup(a, w.at, len);
         w.at += len + (w.at[len] == '\n');

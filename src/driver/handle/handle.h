@@ -150,6 +150,7 @@ typedef struct {
     const NvrtcOptions *nvrtc;
     const char *arch;         /* NULL: that of the plans */
     bool best, line_info;
+    int threads;              /* see BuildOptions */
     Watch *watch;
 } KernelOptions;
 Status kernel_build(Arena *a, Diag *d, const RollerPlans *plans, int rank, const KernelOptions *o,

@@ -40,9 +40,10 @@ typedef struct {
 struct NAME(kernel) {
     Driver cuda;
     const Target *target;
-    void *context, *module;
+    void *context;
     int device;
     int overlaps;             /* captured streams take overlapping launches, too */
+    void *module[MOST_KERNELS];           /* of each kernel's image; NULL: an earlier one's */
     void *function[MOST_KERNELS];
     int64_t resident[MOST_KERNELS];       /* blocks that the device holds; 0: it does not tell */
 };
@@ -95,13 +96,43 @@ static const Target *choose(int major, int minor) {
     return best;
 }
 
+/* Which kernel's module has kernel i: the first of its image; all are in the PTX.  */
+static int module_of(const NAME(kernel) *k, int i, int cubin) {
+    int first = 0;
+    while (cubin && k->target->kernel[first].image != k->target->kernel[i].image) first++;
+    return first;
+}
+
+static void unload_modules(NAME(kernel) *k) {
+    int i;
+    for (i = 0; i < MOST_KERNELS; i++) {
+        if (k->module[i]) (void)k->cuda.unload(k->module[i]);
+        k->module[i] = NULL;
+    }
+}
+
+static int load_images(NAME(kernel) *k, int cubin) {
+    int i, code = 0;
+    for (i = 0; i < k->target->n_kernel && !code; i++) {
+        const unsigned char *image = cubin ? k->target->cubin + k->target->kernel[i].image
+                                           : k->target->ptx;
+        if (module_of(k, i, cubin) < i) continue;
+        code = k->cuda.load(&k->module[i], image);
+        if (code) k->module[i] = NULL;
+    }
+    return code;
+}
+
 /* A cubin that is not for this device, or for no device at all, leaves the PTX to the driver.  */
-static int load_module(NAME(kernel) *k, int cubin) {
+static int load_modules(NAME(kernel) *k, int *cubin) {
     enum { NO_BINARY_FOR_GPU = 209 };
     int code = NO_BINARY_FOR_GPU;
-    if (cubin) code = k->cuda.load(&k->module, k->target->cubin);
-    if (code == NO_BINARY_FOR_GPU) code = k->cuda.load(&k->module, k->target->ptx);
-    if (code) k->module = NULL;
+    if (*cubin) code = load_images(k, 1);
+    if (code == NO_BINARY_FOR_GPU) {
+        unload_modules(k);
+        *cubin = 0;
+        code = load_images(k, 0);
+    }
     return code == NO_BINARY_FOR_GPU ? ROLLER_LAUNCH_ARCH : code ? ROLLER_LAUNCH_CUDA : 0;
 }
 
@@ -140,13 +171,14 @@ static int64_t ask_resident(const NAME(kernel) *k, int i) {
     return (int64_t)n * sms;
 }
 
-static int load_functions(NAME(kernel) *k) {
+static int load_functions(NAME(kernel) *k, int cubin) {
     enum { MAX_DYNAMIC_SHARED = 8, ALWAYS = 48 * 1024 };
     int i;
     for (i = 0; i < k->target->n_kernel; i++) {
         const Kernel *x = &k->target->kernel[i];
         if (is_clustered(x) && !k->cuda.launch_config) return ROLLER_LAUNCH_DRIVER;
-        if (k->cuda.function(&k->function[i], k->module, x->symbol)) return ROLLER_LAUNCH_CUDA;
+        if (k->cuda.function(&k->function[i], k->module[module_of(k, i, cubin)], x->symbol))
+            return ROLLER_LAUNCH_CUDA;
         if (x->smem + x->static_smem > ALWAYS &&
             k->cuda.set(k->function[i], MAX_DYNAMIC_SHARED, x->smem))
             return ROLLER_LAUNCH_CUDA;
@@ -157,7 +189,7 @@ static int load_functions(NAME(kernel) *k) {
 
 static int load_here(NAME(kernel) *k) {
     enum { CC_MAJOR = 75, CC_MINOR = 76, OVERLAPS = 12030 };
-    int version = 0, major = 0, minor = 0, s = open_driver(&k->cuda);
+    int version = 0, major = 0, minor = 0, cubin, s = open_driver(&k->cuda);
     if (s) return s;
     if (k->cuda.version(&version)) return ROLLER_LAUNCH_CUDA;
     k->overlaps = version >= OVERLAPS && k->cuda.launch_config;
@@ -170,8 +202,9 @@ static int load_here(NAME(kernel) *k) {
     if (!k->target) return ROLLER_LAUNCH_ARCH;
     if (k->target->n_kernel == 0) return ROLLER_LAUNCH_OK;
     if (k->target->n_map && (!k->cuda.tiled || !k->cuda.im2col)) return ROLLER_LAUNCH_DRIVER;
-    s = load_module(k, fit(k->target, major, minor) == 2);
-    return s ? s : load_functions(k);
+    cubin = fit(k->target, major, minor) == 2;
+    s = load_modules(k, &cubin);
+    return s ? s : load_functions(k, cubin);
 }
 
 int NAME(load)(NAME(kernel) **out) {
@@ -187,7 +220,7 @@ int NAME(load)(NAME(kernel) **out) {
 
 void NAME(unload)(NAME(kernel) *k) {
     if (!k) return;
-    if (k->module) (void)k->cuda.unload(k->module);
+    unload_modules(k);
     if (k->cuda.library) dlclose(k->cuda.library);
     free(k);
 }

@@ -412,7 +412,7 @@ class Kernel:
         if not fit:
             raise LaunchError("arch", f"no code for a device of {cc[0]}.{cc[1]}")
         self.target = DESCRIPTION["targets"][best]
-        self.module, self.functions, self._held = ctypes.c_void_p(), [], []
+        self._modules, self.functions, self._held = {}, [], []
         self._needs(any(k["tensor_maps"] for k in self.target["kernels"]),
                     "cuTensorMapEncodeTiled", "cuTensorMapEncodeIm2col")
         self._needs(any(_count(k["cluster"]) > 1 for k in self.target["kernels"]),
@@ -437,18 +437,31 @@ class Kernel:
             return 2
         return 1 if not specific and sm <= own else 0
 
+    def _load_modules(self, code, places):
+        """Loads what lies at these places of it; the first error's code, or 0."""
+        self._image = ctypes.create_string_buffer(base64.b64decode(code))
+        for at in places:
+            module = ctypes.c_void_p()
+            error = _cuda("cuModuleLoadData", ctypes.byref(module), ctypes.byref(self._image, at))
+            if error:
+                self.unload()
+                return error
+            self._modules[at] = module
+        return 0
+
     def _load(self, i, cubin):
         code = _NO_BINARY_FOR_GPU
-        for image in ([_CUBINS[i]] if cubin else []) + [_PTX[i]]:
-            if code == _NO_BINARY_FOR_GPU:
-                self._image = ctypes.create_string_buffer(base64.b64decode(image))
-                code = _cuda("cuModuleLoadData", ctypes.byref(self.module), self._image)
+        if cubin:
+            images = {k.get("image", 0) for k in self.target["kernels"]}
+            code = self._load_modules(_CUBINS[i], sorted(images))
+        if code == _NO_BINARY_FOR_GPU:
+            code = self._load_modules(_PTX[i], [0])
         if code:
             raise LaunchError("arch" if code == _NO_BINARY_FOR_GPU else "cuda",
                               f"cuModuleLoadData gave {code}")
         for k in self.target["kernels"]:
-            f = ctypes.c_void_p()
-            _must("cuModuleGetFunction", ctypes.byref(f), self.module, k["symbol"].encode())
+            f, module = ctypes.c_void_p(), self._modules.get(k.get("image", 0), self._modules[0])
+            _must("cuModuleGetFunction", ctypes.byref(f), module, k["symbol"].encode())
             if k["dynamic_smem"] + (k["static_smem"] or 0) > 48 * 1024:
                 _must("cuFuncSetAttribute", f, _MAX_DYNAMIC_SHARED, k["dynamic_smem"])
             self.functions.append(f)
@@ -619,9 +632,8 @@ class Kernel:
 
     def unload(self):
         """Gives the code back; nothing of it may run any more."""
-        if self.module:
-            _must("cuModuleUnload", self.module)
-            self.module = ctypes.c_void_p()
+        while self._modules:
+            _must("cuModuleUnload", self._modules.popitem()[1])
 
 
 _loaded = {}
