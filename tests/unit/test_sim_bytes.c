@@ -63,7 +63,8 @@ static bool races(const Program *p, Pairs pairs) {
     return false;
 }
 
-/* The accesses of a phase, each by its actor alone; every store writes another value.  */
+/* The accesses of a phase, each by its actor alone; every store writes another value.  Nothing uses
+ * what is loaded, so all of it counts.  */
 static void add_phase(Buf *b, const Program *p, int phase, const char *space, const char *base) {
     for (int k = 0; k < p->n; k++) {
         const Access *x = &p->access[k];
@@ -75,7 +76,8 @@ static void add_phase(Buf *b, const Program *p, int phase, const char *space, co
                        x->bytes == 8 ? 64 : 32, reg, (unsigned)(k + 1) * 0x01010101u, space,
                        x->bytes * 8, base, x->at, reg);
         } else {
-            buf_printf(b, "@%%p0 ld.%s.b%u %s, [%s+%u];\n", space, x->bytes * 8, reg, base, x->at);
+            buf_printf(b, "@%%p0 ld.%s.b%u %s, [%s+%u];\n", space, x->bytes * 8,
+                       x->bytes == 8 ? "%l8" : "%r10", base, x->at);
         }
     }
 }

@@ -9,8 +9,7 @@
 #include <string.h>
 
 /* SimInst.flags of an access; SimInst.arg: the bytes of it that must be there.  */
-enum { ACCESS_STORE = 1, ACCESS_SIGNED = 2, ACCESS_STRONG = 4, ACCESS_WIDE = 8,
-       ACCESS_WIDENED = 16 };
+enum { ACCESS_STORE = 1, ACCESS_SIGNED = 2, ACCESS_STRONG = 4, ACCESS_WIDE = 8 };
 
 typedef struct {
     uint64_t at[LANES];
@@ -58,12 +57,6 @@ static void order_lanes(SimWarp *w, const SimInst *i, uint32_t active, const Lan
     }
 }
 
-/* How many bytes a load needs that the compiler may have widened: those of its allocation.  */
-static uint32_t widened(const SimWarp *w, uint64_t at, uint32_t bytes) {
-    const SimAlloc *x = sim_find(w->block->cluster->run->gpu, at, 1);
-    return x && x->bytes - (at - x->base) < bytes ? (uint32_t)(x->bytes - (at - x->base)) : bytes;
-}
-
 static bool global_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p) {
     uint32_t bytes = (uint32_t)i->bytes * i->count;
     SimBlock *b = w->block;
@@ -81,8 +74,7 @@ static bool global_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
         }
     } else {
         SIM_EACH(l, active) {
-            uint32_t n = i->flags & ACCESS_WIDENED ? widened(w, p->at[l], i->arg) : i->arg;
-            p->host[l] = sim_global(sim_lane(w, i, l), p->at[l], n, bytes, store);
+            p->host[l] = sim_global(sim_lane(w, i, l), p->at[l], i->arg, bytes, store);
             if (!p->host[l]) return false;
         }
     }
@@ -326,21 +318,13 @@ static bool frame_variable(const PtxOpnd *address) {
     return s && s->space == SPACE_LOCAL;
 }
 
-/* How far a load must be able to read: up to the last byte that something depends on.  All memory
- * is followed by poison that is as long as the longest load (LAZY_BEHIND).  */
+/* How far a load must be able to read: up to the last byte that something depends on.  What lies
+ * behind is in the aligned bytes of the load, so in the same page: a GPU does not fault.  All
+ * memory is followed by poison that is as long as the longest load (LAZY_BEHIND).  */
 static uint32_t needed(const PtxInst *p, uint32_t bytes) {
     uint32_t n = bytes;
     while (n > 0 && p->unused >> (n - 1) & 1) n--;
     return n ? n : bytes;
-}
-
-/* For sm_100 and newer, CUDA 13.0's compiler makes one aligned load of neighbours that the source
- * reads one by one, with gaps and the rest of their 16 bytes, and no pragma says which of them it
- * needs.  None lies in another page than the first, so a GPU does not fault; what it does not need
- * is poison here.  */
-static bool may_be_widened(const SimPick *k, int bits, bool strong) {
-    return k->sm >= 100 && k->p->op == OP_LD && k->i->count > 1 && bits * k->i->count <= 128 &&
-           !strong && !k->p->unused;
 }
 
 SimExec *sim_pick_memory(SimPick *k) {
@@ -370,8 +354,7 @@ SimExec *sim_pick_memory(SimPick *k) {
     bool wide = bits == 64 || v->bits == 64;
     bool strong = order.order != MOD_COUNT && order.order != MOD_WEAK;
     i->flags = (uint8_t)((store ? ACCESS_STORE : 0) | (ptx_signed(t) ? ACCESS_SIGNED : 0) |
-                         (strong ? ACCESS_STRONG : 0) | (wide ? ACCESS_WIDE : 0) |
-                         (may_be_widened(k, bits, strong) ? ACCESS_WIDENED : 0));
+                         (strong ? ACCESS_STRONG : 0) | (wide ? ACCESS_WIDE : 0));
     bool frame = frame_variable(&k->p->opnd[address]);
     if (i->space == SPACE_PARAM && (frame || store)) i->space = SPACE_LOCAL;
     if (store && i->space == SPACE_CONST) return sim_pick_fail(k, "writes constant memory");

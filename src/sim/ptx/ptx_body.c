@@ -252,5 +252,7 @@ bool sim_ptx_body(PtxParser *p) {
         }
         if (!good || x->failed) return false;
     }
-    return resolve_all(p);
+    if (!resolve_all(p)) return false;
+    sim_ptx_demand(p->arena, p->f);
+    return true;
 }

@@ -88,5 +88,6 @@ bool sim_ptx_body(PtxParser *p);                                /* after '{' */
 bool sim_ptx_loc(PtxParser *p);                                 /* after .loc */
 bool sim_ptx_skip_statement(PtxParser *p);                      /* up to and including ';' */
 bool sim_ptx_inst(PtxParser *p, int guard, bool guard_not);     /* at the opcode, extended */
+void sim_ptx_demand(Arena *a, PtxFunc *f);                      /* fills `unused` of loads */
 bool sim_ptx_reg(const PtxParser *p, const char *name, size_t n, int *reg);
 #endif
