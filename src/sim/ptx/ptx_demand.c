@@ -1,8 +1,8 @@
 /* Which bytes of a load something depends on.
  *
  * A compiler may read more than the source does: the rest of 4 or 16 aligned bytes, which no GPU
- * can tell from a load of fewer.  Where it says so by a pragma, that is taken (ptx_body.c); else the
- * bits of each register that some instruction needs are found backwards from what is stored,
+ * can tell from a load of fewer.  Where it says so by a pragma, that is taken (ptx_body.c); else
+ * the bits of each register that some instruction needs are found backwards from what is stored,
  * compared or computed with.
  *
  *   need[source] |= the bits of it that reach a needed bit of the result
