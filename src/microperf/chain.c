@@ -26,7 +26,7 @@
  *
  * A program that streams k is the first product's contract program with another end (ending.h):
  * the folds' instructions, the second product's clocks of the unit, wavefronts and outputs, and V,
- * which a block loads before its steps.
+ * which a block loads half way.
  *
  * Blocks run in waves (phases.c); blocks that visit fewer turns (ColumnBounds) fill each other's
  * gaps, longest first, so that all take their mean.  */
@@ -104,8 +104,9 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const ChainTurn *t, 
     Leaving x = leaving(t);
     if (r->via != VIA_DIRECT) through = mp_through_clocks(&x, &smem);
     double ops = r->split > 1 ? 4 : m->p->next->epilogue_ops + 4;
-    double work = outputs * ops / (m->issue * WARP) + through;
-    return (EndClocks){ph->resident * work, ph->resident * ph->bytes / port + m->l2_latency};
+    double work = outputs * ops / (m->issue * WARP) + through, sent = ph->bytes / port;
+    sent -= mp_beside_clocks(&x, work, sent);
+    return (EndClocks){ph->resident * work, ph->resident * sent + m->l2_latency};
 }
 
 /* Clocks between the turns of a tile and those of the next one, of blocks that stay.  */

@@ -19,12 +19,16 @@
  * rate over bytes in flight per SM: in flight = min(R, blocks per SM) * bytes of a stage *
  * min(ahead, n).
  *
- * - FILL: block_start + dram.latency + min(S-1, n) * r * stage bytes / share for each phase.
+ * - FILL: block_start + dram.latency + min(S-1, n) * r * stage bytes / share for each phase.  What
+ *   a chain loads for its second product comes when half of the steps are begun: r * bytes / share
+ *   beyond the unit's clocks for the other half.
  * - EPILOGUE: r * (sectors stored * 32 / store share + sums of slices + output elements * (epilogue
  *   operations + 4) / issue) + l2.latency; store share = min(port, L2 write rate / active): a block
  *   ends as soon as L2, which writes back, has its outputs; their way to DRAM is in DRAM. L1 writes
  *   through, so L2 gets each store's sectors (sectors.c): one that several stores fill takes as
  *   many slots.
+ *   Of n boxes of a warp all but the first are filled while those before leave: less (n - 1) / n of
+ *   the sectors or of that work, whichever is shorter.
  * - Both are exposed once for the last wave; the other waves expose 1/r of them, since resident
  *   blocks hide each other's ends, as far as they leave it L2 and shared memory: the last block's
  *   end comes behind L2 and all other stores one after the other, and behind SMEM and the
@@ -108,7 +112,10 @@ static double fill_clocks(const Model *m, const RProg *r, const Step *s, const P
     double region = steps > 0 ? s->region / steps : 0;    /* of a step */
     double bytes = filled * (s->bytes - region) + s->region;
     double met = r->cluster > 1 ? 2 * m->dev->overheads.cluster_barrier.value : 0;
-    return m->block_start + met + ph->partials * (m->dram_latency + ph->resident * bytes / share);
+    double beside = ph->steps / 2 * mp_unit_clocks(m, r, s, ph->resident);
+    double late = greater(ph->resident * s->behind / share - beside, 0);
+    return m->block_start + met + late +
+           ph->partials * (m->dram_latency + ph->resident * bytes / share);
 }
 
 /* Instructions that a block issues for its outputs, in clocks, or what their functions take.  */
@@ -120,9 +127,9 @@ static double output_clocks(const Model *m, const RProg *r, const Ending *e) {
 }
 
 /* Clocks behind the last step of the blocks of a phase: for the threads that compute, of these for
- * shared memory, and until L2 has what they store.  */
+ * shared memory, of L2 for what they store, and until L2 has it.  */
 typedef struct {
-    double work, smem, sent;
+    double work, smem, stored, sent;
 } EndClocks;
 
 double mp_through_clocks(const Leaving *x, double *smem) {
@@ -138,6 +145,13 @@ double mp_through_clocks(const Leaving *x, double *smem) {
     return *smem + rounds * wait;
 }
 
+double mp_beside_clocks(const Leaving *x, double made, double sent) {
+    const RProg *r = x->r;
+    double rounds = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
+    if (r->via != VIA_BOXES) return 0;
+    return (1 - 1 / (rounds * rprog_box_count(x->m->p, r))) * lesser(made, sent);
+}
+
 static EndClocks end_clocks(const Model *m, const RProg *r, const Ending *e, const Phase *ph) {
     const Problem *p = m->p;
     double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
@@ -145,7 +159,8 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const Ending *e, con
     double share = m->l2_write / m->clock / ph->active;
     double port = lesser(m->l2_port, share);
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
-    double ops = output_clocks(m, r, e) + e->unit, sums = 0, smem = e->wavefronts / m->smem_rate;
+    double out = output_clocks(m, r, e), ops = out + e->unit, sums = 0;
+    double smem = e->wavefronts / m->smem_rate;
     double through = 0, accesses = 0;
     if (e->leaving.r->via != VIA_DIRECT) {                /* where the sums of slices meet, too */
         through = mp_through_clocks(&e->leaving, &accesses);
@@ -155,9 +170,11 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const Ending *e, con
         sums += m->step_tax + 2 * m->smem_latency;
     }
     sums += mp_sums_clocks(m, r);
+    double made = ph->resident * ph->partials * (out - e->meeting / m->issue + through);
+    double stored = ph->resident * ph->bytes / port;
+    double sent = stored - mp_beside_clocks(&e->leaving, made, stored);
     return (EndClocks){ph->resident * (sums + ph->partials * (ops + through)) + e->wait,
-                       ph->resident * ph->partials * smem,
-                       ph->resident * ph->bytes / port + m->l2_latency};
+                       ph->resident * ph->partials * smem, stored, sent + m->l2_latency};
 }
 
 /* Share of the outputs that the computing kernel stores itself; the second one stores the rest.  */
@@ -311,7 +328,7 @@ static Course course_of(const Model *m, const RProg *r, const Step *s, const End
         t.unit += ph->times * ph->resident * e->unit;
         double others = ph->times - last / ph->resident;
         t.staged += others * end.smem;
-        t.stored += others * (end.sent - m->l2_latency);
+        t.stored += others * end.stored;
         t.last = (end.work + end.sent) / ph->resident;
         t.turns += ph->times * ph->steps;
         t.busy += ph->times * ph->resident * ph->steps * m->sms;
@@ -415,7 +432,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     double tiles = (double)rprog_blocks(p, r), blocks = tiles * r->split - r->tail + r->tail_blocks;
     double all_steps = (double)rprog_tiles(p, r, AX_K);
     if (e->kept) s.teams = rprog_in_turn(r);
-    s.region += e->loads;
+    s.behind = e->loads;
     if (e->loads > 0) s.bytes += e->loads / (all_steps * mp_tiles_of_block(m, r));
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm};
     fill_counts(m, r, &s, &e->leaving, tiles, out);

@@ -84,24 +84,25 @@ static void with_slices(Chains *x, RProg r) {
     }
 }
 
-/* By boxes, of blocks that stay; false: results are no boxes.  */
+/* By boxes, of warpgroups; false: results are no boxes.  */
 static bool with_boxes(Chains *x, RProg r) {
     RProg second = rprog_product(x->k->dev, &r, 1);
     r.via = second.via = VIA_BOXES;
     r.store_vec = second.store_vec = r.vec_n;
+    if (!x->k->dev->unit[r.unit].b_smem) return false;
     if (grid_check(x->k->p->next, x->k->dev, &second)) return false;
     rprog_keep(x->k, r);
     return true;
 }
 
-/* As lanes hold results, or by boxes or else through shared memory, where that makes wider
- * stores.  */
+/* As lanes hold results, or by boxes or else through shared memory, where that makes wider stores:
+ * through the stages' memory too, where a block has one tile and boxes may find no room.  */
 static void with_stores(Chains *x, RProg r) {
     const Problem *last = x->k->p->next;
     r.via = VIA_DIRECT;
     r.store_vec = (uint8_t)(r.vec_n < last->out_vec ? r.vec_n : last->out_vec);
     rprog_keep(x->k, r);
-    if (last->out_vec <= r.vec_n || (rprog_persistent(&r) && with_boxes(x, r))) return;
+    if (last->out_vec <= r.vec_n || (with_boxes(x, r) && rprog_persistent(&r))) return;
     if (!chain_passes(x->k->p)) return;
     RProg second = rprog_product(x->k->dev, &r, 1);
     int columns = lowest_bit(rprog_staging_columns(x->k->dev, &second));

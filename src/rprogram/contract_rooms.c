@@ -65,13 +65,13 @@ static int box_slots(const RoomWalk *w, const BlockBytes *b) {
     return hal_blocks_per_sm(w->dev, w->r->threads, 0, one + bytes) == held ? 2 : 1;
 }
 
-/* Sums on their way out.  Those of blocks that stay lie behind the stages, which fill meanwhile.
- */
+/* Sums on their way out.  Those of blocks that stay lie behind the stages, which fill meanwhile,
+ * and boxes, which a warp fills when others are in their last steps.  */
 void contract_results(RoomWalk *w, const BlockBytes *b) {
     const RProg *r = w->r;
     int64_t slices = count_along(&r->block, &r->warp, AX_K);
     int64_t tile = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
-    bool stays = rprog_persistent(r);
+    bool stays = rprog_persistent(r) || r->via == VIA_BOXES;
     Room x = layout_one(stays ? ROOM_OUTPUTS : ROOM_STAGING, 0, stays ? w->end : 0, 0);
     if (slices > WARP || tile > INT32_MAX) {              /* more than can be counted */
         w->end = INT32_MAX;

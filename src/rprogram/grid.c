@@ -134,11 +134,21 @@ int64_t rprog_box_wavefronts(const Problem *p, const Device *dev, const RProg *r
            rtile_wavefronts(addr, UINT32_MAX, r->vec_n * elem);
 }
 
+static const char *check_boxes(const Problem *p, const Device *dev, const RProg *r) {
+    if (r->via != VIA_BOXES) return NULL;
+    if (rprog_box_mover(dev) < 0) return "no mover of the device stores boxes";
+    if (rprog_box_row(p, r) == 0) return "the outputs are no boxes of memory";
+    return r->store_vec == r->vec_n ? NULL : "boxes are filled as the lanes hold the results";
+}
+
 const char *grid_check(const Problem *p, const Device *dev, const RProg *r) {
-    bool boxes = r->via == VIA_BOXES;
     if (r->grid != GRID_TILES && r->grid != GRID_PERSISTENT && r->grid != GRID_PINGPONG)
         return "unknown grid";
-    if (!rprog_persistent(r)) return boxes ? "boxes are stored by blocks that stay" : NULL;
+    bool whole = r->split == 1 && !r->stats && r->tail == 0;
+    if (!rprog_persistent(r)) {
+        return whole || r->via != VIA_BOXES ? check_boxes(p, dev, r)
+                                            : "a block with one tile stores boxes of whole results";
+    }
     if (r->split != 1) return "blocks that stay for several tiles go with `split 1`";
     if (r->stats) return "values of rows go with a block for each tile";
     if (r->grid == GRID_PINGPONG && (r->block.extent[AX_M] != r->warp.extent[AX_M] ||
@@ -148,8 +158,5 @@ const char *grid_check(const Problem *p, const Device *dev, const RProg *r) {
     if (r->tail_blocks > rprog_slots(dev, r)) return "a tail has more blocks than stay";
     double tiles = (double)rprog_outer_tiles(p, r), steps = (double)rprog_tiles(p, r, AX_K);
     if (tiles * steps > INT32_MAX / 2) return "a block has too many k-steps to count";
-    if (!boxes) return NULL;
-    if (rprog_box_mover(dev) < 0) return "no mover of the device stores boxes";
-    if (rprog_box_row(p, r) == 0) return "the outputs are no boxes of memory";
-    return r->store_vec == r->vec_n ? NULL : "boxes are filled as the lanes hold the results";
+    return check_boxes(p, dev, r);
 }

@@ -264,7 +264,8 @@ static void product_facts(const Problem *p, const Device *dev, const RProg *r, c
     const Room *sums = rprog_room(l, ROOM_ACCUMULATORS, c->number);
     c->sums = sums ? sums->ring : c->turns;
     c->stays = rprog_persistent(r);
-    c->out_room = rprog_room(l, c->stays ? ROOM_OUTPUTS : ROOM_STAGING, 0);
+    bool apart = c->stays || r->via == VIA_BOXES;
+    c->out_room = rprog_room(l, apart ? ROOM_OUTPUTS : ROOM_STAGING, 0);
     if (r->via == VIA_BOXES) box_facts(c);
 }
 

@@ -208,12 +208,12 @@
  *   warpgroups that compute, each a tile of block.m x block.n of its own, the first one the
  *   block's even tiles; each begins the products of a tile when the other has begun all of the
  *   tile before, or half of them where a chain keeps all steps.  split == 1.
- * - via == VIA_BOXES (not GRID_TILES): each warp collects its rows of an instruction tile in boxes
- *   of rprog_box_row bytes by rprog_staging_rows rows, which lie in shared memory as the store's
- *   tensor map swizzles them, and a lane stores them by that map (rprog_out_box), with up to
- *   box_slots - 1 under way: two slots, one for a single box or where a second one for an odd
- *   number would cost a block of the SM.  store_vec == vec_n.  A box that has all columns of the
- *   tensor may be wider than these.
+ * - via == VIA_BOXES (of blocks that stay, and of chains): each warp collects its rows of an
+ *   instruction tile in boxes of rprog_box_row bytes by rprog_staging_rows rows, which lie in
+ *   shared memory as the store's tensor map swizzles them, and a lane stores them by that map
+ *   (rprog_out_box), with up to box_slots - 1 under way: two slots, one for a single box or where a
+ *   second one for an odd number would cost a block of the SM.  store_vec == vec_n.  A box that has
+ *   all columns of the tensor may be wider than these.
  *
  * Statements over rows of the results (Problem.stats) are computed from the accumulators behind the
  * k-loop; split == 1, tail == 0, warp.k == block.k, of warpgroups not swapped.

@@ -128,7 +128,8 @@
  * - Four more warps, the last, copy: a once, then tiles of b and V, turn by turn, the b of a turn
  *   before its V.  Each ring has barriers of its slots, full ones and empty ones (Ring), where each
  *   warp that computes arrives when its products have read the slot.  Operand a has a full one
- *   alone (ring 2).  keep: SHARED.  Where k is streamed V is copied first, and has a full one alone
+ *   alone (ring 2).  keep: SHARED.  Where k is streamed V is copied when half of the steps
+ *   of the block's first tile are, and has a full one alone
  *   (ring 1), and the rest is as in `contract`; overlap: NONE.  There blocks may stay (grid), with
  *   V for all of their tiles, so that there are no batches, and neighbours along M may share b
  *   (cluster, raster `column`), while each copies its own V.  Where a is a region and the stages

@@ -143,7 +143,9 @@ static Ir condition(const Kernel *k, const Node *n) {
     case WHEN_PARTIAL: return ir_binary(cg, IR_LT, k->var.steps, ir_int(cg, k->c->steps));
     case WHEN_UPPER: return ir_binary(cg, IR_GT, k->var.k_warp, zero);
     case WHEN_LATER: return ir_binary(cg, IR_GT, n->name ? k->var.step : k->var.i, zero);
-    case WHEN_HALF: return ir_binary(cg, IR_EQ, k->var.step, ir_int(cg, k->c->steps / 2));
+    case WHEN_HALF:
+        return ir_binary(cg, IR_EQ, k->var.step, ir_div(cg, k->var.steps, ir_int(cg, 2)));
+    case WHEN_FIRST: return ir_binary(cg, IR_EQ, k->var.number, ir_block(cg, 0));
     case WHEN_LEADS:
         return ir_binary(cg, IR_EQ, ir_call(cg, ir_type(IR_I32), "rl_cluster_rank", 0), zero);
     case WHEN_ONE: return elected(k, n->from);

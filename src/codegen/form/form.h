@@ -165,6 +165,7 @@ enum { FORM_QUEUES = 3 };     /* groups of what is under way: DONE_COPIES..DONE_
     X(FETCH,   "products follow",      true,  true)                                                \
     X(LATER,   "not the first turn",   true,  true)       /* of the innermost loop */              \
     X(HALF,    "half of the steps",    true,  true)       /* are behind */                         \
+    X(FIRST,   "the first tile",       true,  true)       /* of a block */                         \
     X(CUT,     "columns are cut",      true,  true)       /* of the turn: some are none of rows */ \
     X(WHOLE,   "all steps are here",   true,  true)                                                \
     X(PARTIAL, "some steps are",       true,  true)                                                \

@@ -67,6 +67,7 @@ static unsigned holding(const Walk *w, const Node *n, unsigned mask) {
     case WHEN_FETCH: return w->body + 1 < w->f->bodies || w->step + 1 < w->steps ? mask : 0;
     case WHEN_LATER: return w->turn > 0 ? mask : 0;
     case WHEN_HALF: return w->step == w->steps / 2 ? mask : 0;
+    case WHEN_FIRST: return w->tile == 0 ? mask : 0;
     case WHEN_CUT: return w->taken[n->ring] % 2 == 0 ? mask : 0;
     case WHEN_WHOLE: return w->tile % 2 == 0 ? mask : 0;
     case WHEN_PARTIAL: return w->tile % 2 == 1 ? mask : 0;

@@ -27,20 +27,47 @@ static void open_steps(const Make *m, bool fills) {
     lower_open_turns(m->b, m->c, fills ? "done" : "taken");
 }
 
-/* The operand of the next product that the block has from its begin to its end.  */
+/* Of a block that stays, in its first tile alone.  */
+static void open_first(const Make *m) {
+    if (m->c->stays) form_if(m->b, WHEN_FIRST, 0);
+}
+
+static void close_first(const Make *m) {
+    if (m->c->stays) form_close(m->b);
+}
+
+/* The operand of the next product that the block has to its end.  */
 static void add_resident(const Make *m) {
     const Contract *next = &m->c[1];
-    if (m->l->layout->n_product == 1) return;
     m->b->product = next->number;
     lower_slots(m->b, next->turns, false);
     lower_fill(m->b, next->turns);
     m->b->product = m->c->number;
 }
 
+/* What is read behind all steps is copied when half of theirs are begun: before, the first steps
+ * would wait for it.  */
+static void add_resident_half_way(const Make *m) {
+    form_if(m->b, WHEN_HALF, 0);
+    if (!m->c->kept) open_first(m);
+    add_resident(m);
+    if (!m->c->kept) close_first(m);
+    form_close(m->b);
+}
+
 static void add_steps(const Make *m) {
+    bool chain = m->l->layout->n_product > 1;
     open_steps(m, true);
     lower_fill_turn(m->b, false);
+    if (chain && !m->c->may_be_empty) add_resident_half_way(m);
     form_close(m->b);
+}
+
+/* Those that stay are copied once, behind the first tile's region.  */
+static void add_all_steps(const Make *m) {
+    if (m->c->kept) open_first(m);
+    add_steps(m);
+    if (m->c->kept) close_first(m);
 }
 
 /* The ring of an operand's region, a tile each; -1: there is none.  */
@@ -68,14 +95,13 @@ static void add_copies(const Make *m) {
     bool team = m->c->async;
     if (!team) form_if(m->b, WHEN_ONE, 0)->from = contract_turns(m->c)->fill.first;
     form_add(m->b, NODE_VALUES, VALUES_MAPS)->to = m->l->waits;
-    add_resident(m);
-    if (m->c->kept) add_steps(m);
+    if (m->l->layout->n_product > 1 && m->c->may_be_empty) add_resident(m);
     if (region_ring(m->c) >= 0) lower_slots(m->b, region_ring(m->c), false);
     open_tiles(m);
     add_places(m);
     open_some(m);
     add_region(m);
-    if (!m->c->kept) add_steps(m);
+    add_all_steps(m);
     close_tiles(m);
     if (!team) form_close(m->b);
 }
@@ -289,12 +315,14 @@ static Sync *add_bulk(FormBuilder *b, SyncOp op, int under_way) {
 /* Box by box of a warp's instructions: its slot is free when the store before the last `slots` has
  * read it.  Of an odd number the last one of a tile has the slot of the first of the next.  */
 Node *lower_open_boxes(FormBuilder *b, const Contract *c) {
-    int all = c->matrix.tiles[AX_M] * c->boxes;
+    int all = c->matrix.tiles[AX_M] * c->boxes, slots = c->out_room->slots;
     form_add(b, NODE_VALUES, VALUES_OUTPUTS);
-    if (all % c->out_room->slots > 0) add_bulk(b, SYNC_WAIT, 0);
+    if (c->stays && all % slots > 0) add_bulk(b, SYNC_WAIT, 0);
     form_open(b, NODE_LOOP, LOOP_ROWS)->loop = (Loop){.count = all, .of = TURNS_ALL};
-    add_bulk(b, SYNC_WAIT, c->out_room->slots - 1);
-    form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
+    if (c->stays || all > slots) {
+        add_bulk(b, SYNC_WAIT, slots - 1);
+        form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
+    }
     Node *n = form_open(b, NODE_LOOP, LOOP_VECTORS);      /* all of a box at once */
     n->loop = (Loop){.count = 1, .of = TURNS_ALL};
     Use *u = form_writes(b, n, ROOM_OUTPUTS, 0);
@@ -319,6 +347,6 @@ void lower_close_boxes(FormBuilder *b, const Device *dev) {
 
 /* Shared memory is read to the end before the block leaves it.  */
 void lower_close_tiles(FormBuilder *b, const Contract *c) {
-    form_close(b);
+    if (c->stays) form_close(b);
     if (c->r->via == VIA_BOXES) add_bulk(b, SYNC_WAIT, 0);
 }
