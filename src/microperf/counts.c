@@ -64,7 +64,7 @@ typedef struct {
     int64_t run, apart;
     int32_t warp_n, thread_m, thread_n;
     int16_t unit;
-    uint8_t vec_n, store_vec, via;
+    uint8_t vec_n, store_vec, via, modulo[2];
     bool swapped;
     double sectors;
 } StoreEntry;
@@ -305,13 +305,15 @@ static double stores_of(const Model *m, const RProg *r, CountMemo *memo, double 
     StoreEntry x = {.per = per, .run = run, .apart = apart, .warp_n = r->warp.extent[AX_N],
                     .thread_m = r->thread.extent[AX_M], .thread_n = r->thread.extent[AX_N],
                     .unit = r->unit, .vec_n = r->vec_n, .store_vec = r->store_vec,
-                    .via = (uint8_t)r->via, .swapped = r->swapped};
+                    .via = (uint8_t)r->via, .swapped = r->swapped,
+                    .modulo = {r->load[0].modulo, r->load[1].modulo}};
     uint64_t n = memo ? memo->n_store : 0, first = n < STORES ? 0 : n - STORES;
     for (uint64_t i = n; i > first; i--) {
         const StoreEntry *e = &memo->store[(i - 1) % STORES];
         if (e->per == x.per && e->run == x.run && e->apart == x.apart &&
             e->warp_n == x.warp_n && e->thread_m == x.thread_m &&
             e->thread_n == x.thread_n && e->unit == x.unit &&
+            e->modulo[0] == x.modulo[0] && e->modulo[1] == x.modulo[1] &&
             e->vec_n == x.vec_n && e->store_vec == x.store_vec && e->via == x.via &&
             e->swapped == x.swapped)
             return e->sectors;

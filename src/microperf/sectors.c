@@ -232,6 +232,14 @@ static int64_t lanes_along(const Model *m, const RProg *r) {
     return r->warp.extent[AX_N] / r->thread.extent[AX_N];
 }
 
+/* Columns from the first of a lane to that of the next one.  */
+static int64_t lane_step(const Model *m, const RProg *r) {
+    Fragment f = rprog_results(m->dev, r);
+    for (const FragDigit *d = f.digit; d < f.digit + f.n; d++)
+        if (d->from == FRAG_LANE && d->to == FRAG_COL && d->step > 0) return d->step;
+    return r->vec_n;
+}
+
 static double rows_of(const Problem *p) {
     return (double)p->extent[AX_B] * (double)p->extent[AX_M];
 }
@@ -256,12 +264,12 @@ static double rows_beside(const Model *m, const RProg *r, int64_t bytes) {
 double mp_output_sectors(const Model *m, const RProg *r, double per, int64_t run, int64_t apart) {
     const Problem *p = m->p;
     int64_t bytes = per < 1 ? 1 : (int64_t)(per + 0.5);
-    int64_t lanes = lanes_along(m, r), columns = r->vec_n;
+    int64_t lanes = lanes_along(m, r), columns = r->vec_n, next = lane_step(m, r);
     if (r->via == VIA_SHARED) {
         lanes = rprog_staging_columns(m->dev, r) / r->store_vec;
-        columns = r->store_vec;
+        columns = next = r->store_vec;
     }
-    int64_t step = columns * apart * bytes, width = r->store_vec * bytes;
+    int64_t step = next * apart * bytes, width = r->store_vec * bytes;
     double row;
     if (r->via == VIA_BOXES)              /* of whole sectors, each once */
         return rows_of(p) * (double)p->extent[AX_N] * (double)bytes / SECTOR;

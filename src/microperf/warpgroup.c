@@ -18,11 +18,12 @@
  *
  * A row of a box is asked of L2 for itself, as 64 bytes at least: 16 of them were measured to take
  * as long (Neroued/ninfer, pull request 160), which is what columns of pixels with few channels
- * pay.  Each of their boxes takes the copying lane 20 instructions (compiled kernels), one behind
- * the other, 4 clk each (Jia et al.); a step takes no less than that.  Rows of the boxes that
- * outputs leave by have the same price, which is inferred: only copies into shared memory were
- * measured.  Rows of 32 bytes, which tiles of 80, 112 or 176 16-bit columns have, cost twice
- * theirs.
+ * pay.  Rows of the boxes that outputs leave by have the same price, which is inferred: only copies
+ * into shared memory were measured.  Rows of 32 bytes, which tiles of 80, 112 or 176 16-bit columns
+ * have, cost twice theirs.  128 bytes of a row that begins anywhere lie in five sectors, not four
+ * (RLoad.modulo); whether such boxes take TMA longer for another reason has not been measured.  The
+ * copying lane takes 20 instructions for each box of pixels, 10 for each of rows modulo a number
+ * (compiled kernels), one behind the other, 4 clk each (Jia et al.); a step takes no less.
  *
  * Blocks of a cluster share an operand: each reads its part from L2, and all get it, so that its L2
  * bytes are divided by their number; they meet twice (cluster_barrier), and waves have as many SMs
@@ -155,6 +156,16 @@ double mp_boxes_asked(const Model *m, const RProg *r, double bytes) {
     return r->via == VIA_BOXES ? asked_bytes(bytes, rprog_box_row(m->p, r)) : bytes;
 }
 
+/* Sectors that rows of the boxes of a stage are in, which begin anywhere in one where rows of the
+ * tensor do.  */
+static double asked_sectors(const Model *m, const RProg *r, int side, int64_t bytes) {
+    const ROperand *op = &m->p->op[side];
+    int span = rprog_box_span(&r->load[side].layout);
+    if (!r->load[side].modulo) return asked_bytes((double)bytes, span) / SECTOR;
+    int64_t grain = mp_grain(op->stride_mn * op->bytes);
+    return (double)bytes / span * mp_mean_sectors(1, span, span, grain);
+}
+
 OperandCounts mp_ring_counts(const Model *m, const RProg *r, int side) {
     int64_t bytes = rprog_tile_bytes(m->p, m->dev, r, side);
     bool apart = rprog_apart(m->dev, r, side);
@@ -163,26 +174,29 @@ OperandCounts mp_ring_counts(const Model *m, const RProg *r, int side) {
     int lines = along == AX_K ? own : r->block.extent[AX_K];
     int sharing = side == rprog_cluster_side(r) && !apart ? rprog_cluster(r) : 1;
     int span = rprog_box_span(&r->load[side].layout);
-    return (OperandCounts){.sectors = asked_bytes((double)bytes, span) / SECTOR / sharing,
+    int maps = r->load[side].modulo ? r->load[side].modulo : 1;
+    return (OperandCounts){.sectors = asked_sectors(m, r, side, bytes) / sharing,
                            .store_wavefronts = bytes / LINE,
-                           .requests = (int)(bytes / ((int64_t)lines * span))};
+                           .requests = maps * (int)(bytes / ((int64_t)lines * span))};
 }
 
 /* Instructions of the lane that copies, counted in compiled kernels: for each box of pixels, which
- * has places of its own.  */
-static double pixels_issue(const Model *m, const RProg *r, const StepCounts *c) {
-    enum { BOX_ISSUE = 20 };
-    double boxes = c->region_requests / greater((double)rprog_tiles(m->p, r, AX_K), 1);
-    for (int side = 0; side < CONTRACTION_OPERANDS; side++)
-        if (r->load[side].kind == LOAD_PIXELS) boxes += (double)c->of[side].requests;
-    return boxes * BOX_ISSUE;
+ * has places of its own, and for each of rows modulo a number, which has a map of its own.  */
+static double boxes_issue(const Model *m, const RProg *r, const StepCounts *c) {
+    enum { PIXELS = 20, MODULO = 10 };
+    double issue = c->region_requests / greater((double)rprog_tiles(m->p, r, AX_K), 1) * PIXELS;
+    for (int side = 0; side < CONTRACTION_OPERANDS; side++) {
+        int each = r->load[side].kind == LOAD_PIXELS ? PIXELS : r->load[side].modulo ? MODULO : 0;
+        issue += (double)c->of[side].requests * each;
+    }
+    return issue;
 }
 
 /* One lane issues them, one behind the other, as fast as each may use what the one before has made
  * (Jia et al., Dissecting the Volta GPU architecture: 4 clocks).  */
 double mp_copying_clocks(const Model *m, const RProg *r, const Step *s) {
     enum { DEPENDENT = 4 };
-    return DEPENDENT * pixels_issue(m, r, s->counts) + mp_team_clocks(m, r, s->counts);
+    return DEPENDENT * boxes_issue(m, r, s->counts) + mp_team_clocks(m, r, s->counts);
 }
 
 /* A warpgroup's products of a step and then its sums of it, which join others.  */
@@ -250,7 +264,7 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
         else s.passes += mp_load_passes(&r->load[side], (double)c->of[side].passes,
                                         (double)c->of[side].store_wavefronts);
     }
-    s.issue += pixels_issue(m, r, c) + mp_team_issue(m, r, c);
+    s.issue += boxes_issue(m, r, c) + mp_team_issue(m, r, c);
     add_region(m, r, c, &s);
     add_tensor_scales(m, r, &s);
     if (rprog_promotes(m->p, m->dev, r)) s.issue += s.warps * mp_lane_sums(m, r);

@@ -112,7 +112,7 @@ static const char *check_load(const Case *c, int side) {
     if (l->bytes && !rprog_matrix(c->dev, c->r)) {
         return "only fragments of matrix units are converted from bytes";
     }
-    if (l->raw || l->team) return "only units of warpgroups take an operand raw, or from a team";
+    if (l->raw || l->team || l->modulo) return "only units of warpgroups have such boxes and teams";
     if (l->region) return check_region(c, side);
     if ((l->along != AX_K && l->along != own) ||
         (l->layout.inner != AX_K && l->layout.inner != own)) {

@@ -57,8 +57,9 @@ static bool same_load(const RLoad *a, const RLoad *b) {
     const RLayout *x = &a->layout, *y = &b->layout;
     return a->kind == b->kind && a->mover == b->mover && a->vec == b->vec && a->along == b->along &&
            a->region == b->region && a->bytes == b->bytes && a->raw == b->raw &&
-           a->team == b->team && a->table == b->table && x->inner == y->inner &&
-           x->pad == y->pad && x->bits == y->bits && x->shift == y->shift && x->base == y->base;
+           a->team == b->team && a->modulo == b->modulo && a->table == b->table &&
+           x->inner == y->inner && x->pad == y->pad && x->bits == y->bits && x->shift == y->shift &&
+           x->base == y->base;
 }
 
 bool rprog_same_block(const RProg *a, const RProg *b) {

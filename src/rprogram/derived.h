@@ -37,6 +37,8 @@ static inline bool rprog_region_boxes(const RLoad *l) {
     return l->region && !rprog_load_facts(l->kind).chunks;
 }
 static inline bool rprog_by_lanes(const RLoad *l) { return l->raw || rprog_region_boxes(l); }
+/* Do boxes bring rows in another order, in which the results are, too?  */
+static inline bool rprog_reorders(const RProg *r) { return r->load[0].modulo || r->load[1].modulo; }
 /* Do elements wait in registers for their stage?  Regions have none.  */
 static inline bool rprog_waits(const RLoad *l) { return rprog_through_registers(l) && !l->region; }
 /* Do the threads copy chunks as they are?  */
@@ -142,6 +144,9 @@ typedef struct {
 /* The upper corner of the pixels that rows of the operand begin at, less the extent.  */
 TeExtent rprog_pixel_upper(Arena *a, const Problem *p, const Access *of, const RPixelDim *x);
 bool rprog_box(const Problem *p, int side, RBox *out);
+/* Of an operand that is no box since its rows, which lie along k, begin anywhere: every how manieth
+ * of them begins a multiple of 16 bytes further on, so that these are one.  0: none.  */
+int rprog_box_modulo(const Problem *p, int side, RBox *out);
 /* Of a layout in boxes: bytes of a row, and the swizzle by which they are copied.  */
 static inline int rprog_box_span(const RLayout *l) { return RTILE_ACCESS << (l->bits + l->base); }
 static inline TmSwizzle rprog_box_swizzle(const RLayout *l) {
@@ -215,6 +220,9 @@ bool rprog_reads_fours(const RProg *r, int side);
  * instruction, else all of the warp.  */
 Fragment rprog_fragment(const Device *dev, const RProg *r, int side);
 Fragment rprog_results(const Device *dev, const RProg *r);
+/* Which row (column) of the block is at each place of an operand's tile; no digits: they are in
+ * order.  */
+FragOrder rprog_row_order(const Device *dev, const RProg *r, int side);
 /* Registers of an instruction's operand (of 32 bits, f64: 64) and of its accumulators per lane.  */
 int rprog_unit_registers(const Device *dev, const RProg *r, int side);
 int rprog_unit_accumulators(const Device *dev, const RProg *r);

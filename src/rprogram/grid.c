@@ -86,7 +86,7 @@ static int columns_of(const RProg *r) {
 static int row_bytes(const Problem *p, const RProg *r) {
     RBox box;
     Access x;
-    if (!rprog_out_box(p, &box, &x)) return 0;
+    if (rprog_reorders(r) || !rprog_out_box(p, &box, &x)) return 0;
     return columns_of(r) * te_dtype_bytes(p->te->tensor[x.tensor].dtype);
 }
 

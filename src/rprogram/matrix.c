@@ -128,7 +128,19 @@ Fragment rprog_results(const Device *dev, const RProg *r) {
     Fragment f = rprog_team(dev, r) > 1
                      ? fragment_of_share(u, r->thread.extent[r->swapped ? AX_M : AX_N])
                      : fragment_of(u, FRAG_RESULT, FRAG_COL);
-    return r->swapped ? fragment_transposed(f) : f;
+    if (r->swapped) f = fragment_transposed(f);
+    for (int side = 0; side < CONTRACTION_OPERANDS; side++) {
+        FragOrder order = rprog_row_order(dev, r, side);
+        if (order.n > 0) f = fragment_ordered(&f, side ? FRAG_COL : FRAG_ROW, &order);
+    }
+    return f;
+}
+
+FragOrder rprog_row_order(const Device *dev, const RProg *r, int side) {
+    int n = r->load[side].modulo, rows = r->block.extent[own_axis(side)];
+    if (rprog_apart(dev, r, side)) rows /= rprog_unit_blocks(dev, r);
+    if (n == 0 || rows % (n * BOX_LINES)) return (FragOrder){0};      /* no program then */
+    return (FragOrder){.extent = {rows / n, n}, .step = {n, 1}, .n = 2, .period = rows};
 }
 
 int rprog_unit_registers(const Device *dev, const RProg *r, int side) {

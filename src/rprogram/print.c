@@ -71,6 +71,7 @@ static void print_load(Buf *out, const RLoad *l, const Device *dev) {
     if (l->bytes) buf_puts(out, " bytes");
     if (l->raw) buf_puts(out, " raw");
     if (l->team) buf_printf(out, " team %d", l->team);
+    if (l->modulo) buf_printf(out, " modulo %d", l->modulo);
     buf_printf(out, " along %s inner %s", axis_name[l->along],
                axis_name[l->layout.inner]);
     print_layout(out, &l->layout);

@@ -112,9 +112,11 @@ static void ring_facts(const Contract *c, const Device *dev, Side *s) {
     }
     s->span = BOX_SPAN;
     if (!s->l->team) {
-        rprog_box(c->p, s->side, &s->box);
+        if (s->l->modulo) rprog_box_modulo(c->p, s->side, &s->box);
+        else rprog_box(c->p, s->side, &s->box);
         s->span = s->box.span;
     }
+    s->order = rprog_row_order(dev, c->r, s->side);
     s->atom = RTILE_ACCESS << s->l->layout.base;
     s->boxes = (int)(s->inner_k ? ceil_div(k, s->span / s->elem) : ceil_div(own, each));
     if (!s->lines) s->boxes /= s->parts;

@@ -34,6 +34,7 @@ typedef struct {
     int elem;                 /* their bytes */
     bool inner_k;
     FragOrder places;         /* of the tile's rows: where each lies, if not in order, ... */
+    FragOrder order;          /* which row is at each place of its tile, if not in order */
     int beside, every;        /* ... of boxes: `beside` rows of `every` next to each other, and the
                                * others behind all of these; 0: they are in order */
     const Room *room;         /* of its tile, or its region */
@@ -136,5 +137,9 @@ typedef struct Contract {
 
 /* Is an operand of a ring brought by boxes of a tensor map, not made or copied by threads?  */
 static inline bool side_boxes(const Side *s) { return !s->made && !s->l->team; }
+/* How many maps describe it.  */
+static inline int side_maps(const Side *s) {
+    return !side_boxes(s) ? 0 : s->l->modulo ? s->l->modulo : 1;
+}
 static inline const Ring *contract_turns(const Contract *c) { return &c->layout->ring[c->turns]; }
 #endif

@@ -122,12 +122,12 @@ static Status read_source(Reader *r, RLoad *l) {
     return s ? s : read_layout(r, &l->layout, NULL);
 }
 
-/* KIND MOVER vec N region, or KIND MOVER vec N [bytes|raw|team WARPS] along AXIS inner AXIS, then
- * the layout and [table]  */
+/* KIND MOVER vec N region, or KIND MOVER vec N [bytes|raw|team WARPS|modulo N] along AXIS inner
+ * AXIS, then the layout and [table]  */
 static Status read_load(Reader *r, int side, RLoad *l) {
     static const char *const vec[] = {"vec"};
-    enum { ALONG, REGION, BYTES, RAW, TEAM, FORMS, WARPS = 4 };       /* that fill a ring */
-    static const char *const forms[FORMS] = {"along", "region", "bytes", "raw", "team"};
+    enum { ALONG, REGION, BYTES, RAW, TEAM, MODULO, FORMS, WARPS = 4 };   /* that fill a ring */
+    static const char *const forms[FORMS] = {"along", "region", "bytes", "raw", "team", "modulo"};
     static const char *const inner[] = {"inner"};
     int which;
     int64_t v;
@@ -143,7 +143,9 @@ static Status read_load(Reader *r, int side, RLoad *l) {
     l->raw = which == RAW;
     if (which == TEAM && (s = reader_int(r, 1, WARPS, &v))) return s;
     l->team = which == TEAM ? (uint8_t)v : 0;
-    if ((l->bytes || l->raw || l->team) && (s = reader_name(r, forms, 1, &which))) return s;
+    if (which == MODULO && (s = reader_int(r, 2, RTILE_ACCESS, &v))) return s;
+    l->modulo = which == MODULO ? (uint8_t)v : 0;
+    if (which != ALONG && which != REGION && (s = reader_name(r, forms, 1, &which))) return s;
     if (l->region) {
         l->along = l->layout.inner = (uint8_t)own_axis(side);
         return ST_OK;

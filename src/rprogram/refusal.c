@@ -112,11 +112,12 @@ const char *rprog_ring_refusal(Arena *a, const Problem *p, const Device *dev) {
         const ComputeUnit *u = &dev->unit[i];
         int bytes = te_dtype_bytes(u->a), made = 0;
         RRaw x;
+        RBox box;
         if (!u->b_smem || !matrix_takes(p, u) || (u->tf32 && !p->tf32)) continue;
         if (warpgroup_fits(p, u)) return NULL;
         for (int side = 0; side < p->n_operand && !why; side++) {
             if (p->op[side].made || warpgroup_copies(p, u, side)) continue;
-            if (warpgroup_gathers(p, u, side)) continue;
+            if (warpgroup_gathers(p, u, side) || warpgroup_modulo(p, u, side, &box)) continue;
             if (rprog_raw(p, side, BOX_SPAN / bytes, &x)) made++;
             else why = box_refusal(a, p, u, side);
         }

@@ -148,6 +148,12 @@
  *   (16-byte chunk c of row r at c ^ r % 8; of a unit's mn_atom, 32-byte chunk c at c ^ r % 4).
  *   inner == AX_K: block.k elements are 128 bytes.  inner == own axis: boxes lie one behind the
  *   other, and the last one may reach beyond the tile.
+ * - LOAD_TILE with `modulo` n (inner == AX_K): rows begin anywhere, but every n-th one a multiple
+ *   of 16 bytes further on, which a tensor map takes as a stride.  There are n maps: that of rows
+ *   i * n + c begins at row c, rounded down to 16 bytes, and ends where that does.  A copy brings
+ *   what one map has of the tile's rows, side by side, from the element on where the step begins.
+ *   Place c * (rows / n) + i of the tile has row i * n + c (rprog_row_order), and so has the
+ *   accumulators' row or column there (rprog_results).  Results leave as the lanes hold them.
  * - LOAD_PIXELS: the same of an operand whose rows are places in an image, or other digits that are
  *   several dimensions (RBox.pixels): a copy brings RBox.span bytes of channels, which never reach
  *   into the next pixel of a window, of as many pixels as the tile has rows.  Boxes of a step, each
@@ -318,6 +324,8 @@ typedef struct {
     bool bytes;               /* matrix units of 16-bit elements: bytes until fragments are read */
     bool raw;                 /* units of warpgroups: as in memory until registers are made of it */
     uint8_t team;             /* units of warpgroups: warps that copy its chunks; else 0: all do */
+    uint8_t modulo;           /* units of warpgroups: boxes of rows whose numbers are equal modulo
+                               * this; 0: of neighbours */
     bool table;               /* `contract`: positions are decoded into tables in shared memory */
     RLayout layout;
 } RLoad;

@@ -142,7 +142,7 @@ static void with_stores(Builder *b, RProg *r) {
     const Problem *p = b->p;
     RProg shared = *r;
     bool wider = false;
-    if (rprog_matrix(b->dev, r)) {
+    if (rprog_matrix(b->dev, r) && !rprog_reorders(r)) {
         shared = staged(b, r);
         derive_store(b, &shared);
         wider = (shared.store_vec > r->store_vec || (p->out_vec == 1 && p->out_run > 1)) &&

@@ -27,10 +27,11 @@ static int64_t raw_registers(const Problem *p, const Device *dev, const RProg *r
  * Where partial sums, or results whose columns are several indices, are stored beyond the last
  * column, the compiler keeps what it found of every pair of columns for the next row; of swapped
  * results, of which a thread has few columns of many rows, places of the rows in each output; where
- * rows are collected in shared memory, places of the instructions beyond the first.  */
+ * rows are collected in shared memory, places of the instructions beyond the first; where what is
+ * stored at once is apart in the registers, room to bring it together.  */
 int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r) {
     /* Of compiled kernels.  */
-    enum { OTHERS = WARPGROUP_OTHERS, COLUMNS = 4, SEGMENT = 8, PLACES = 8 };
+    enum { OTHERS = WARPGROUP_OTHERS, COLUMNS = 4, SEGMENT = 8, PLACES = 8, GATHERED = 4 };
     int64_t tiles = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
                     count_along(&r->warp, &r->thread, AX_N);
     int bytes = te_dtype_bytes(dev->unit[r->unit].acc);
@@ -42,10 +43,11 @@ int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r)
         if (rprog_by_lanes(&r->load[side])) sums += raw_registers(p, dev, r, side);
     bool kept = r->split > 1 || r->tail > 0 || p->con.axis[AX_N].n_digit > 1;
     bool direct = r->via == VIA_DIRECT || (r->tail > 0 && r->via == VIA_BOXES);
+    Fragment f = rprog_results(dev, r);
+    if (!fragment_follows(&f, FRAG_COL)) sums += sums / GATHERED;
     if (r->tail > 0) sums += SEGMENT;
     if (kept && direct && rprog_ragged(p, r, AX_N))
         sums += r->thread.extent[AX_N] / COLUMNS;
-    Fragment f = rprog_results(dev, r);
     if (r->swapped && r->via == VIA_DIRECT && rprog_ragged(p, r, AX_N))
         sums += p->n_stored * fragment_slots(&f, FRAG_ROW);
     if (r->via == VIA_SHARED) sums += (tiles - 1) * PLACES;
@@ -67,8 +69,9 @@ static int chunks_need(const RProg *r) {
 }
 static int copying_need(const Device *dev, const RProg *r) {
     /* Of compiled kernels.  */
-    enum { COPYING = 24, ISSUING = 40, SEGMENTS = 24, TURNS = 32, STEPS = 2, PLACE = 2 };
+    enum { COPYING = 24, ISSUING = 40, SEGMENTS = 24, TURNS = 32, STEPS = 2, PLACE = 2, MAPS = 16 };
     int chunks = chunks_need(r);
+    if (rprog_reorders(r)) chunks += MAPS;
     if (!rprog_tensor(dev, r)) return COPYING + chunks;
     int words = rprog_tensor_scales(dev, r, 0) + rprog_tensor_scales(dev, r, 1);
     int need = (r->tail > 0 ? ISSUING + SEGMENTS : ISSUING) + chunks;
@@ -152,11 +155,25 @@ static bool team_load(const Problem *p, const Device *dev, const RProg *r, int s
     return true;
 }
 
+/* Boxes of rows that begin anywhere, but every so-manieth of which lies as a tensor map wants.  */
+static bool modulo_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out) {
+    RBox box;
+    const ComputeUnit *u = &dev->unit[r->unit];
+    int n = warpgroup_modulo(p, u, side, &box);
+    RLayout layout = box_layout(AX_K, BOX_SPAN, RTILE_ACCESS);
+    int16_t mover = box_mover(dev, LOAD_TILE, &layout);
+    if (n == 0 || mover < 0) return false;
+    *out = (RLoad){.kind = LOAD_TILE, .mover = mover, .along = AX_K, .modulo = (uint8_t)n,
+                   .vec = (uint8_t)(RTILE_ACCESS / te_dtype_bytes(u->a)), .layout = layout};
+    return true;
+}
+
 bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out) {
     RBox box;
     const ComputeUnit *u = &dev->unit[r->unit];
     if (!warpgroup_copies(p, u, side))
-        return team_load(p, dev, r, side, out) || raw_load(p, dev, r, side, out);
+        return modulo_load(p, dev, r, side, out) || team_load(p, dev, r, side, out) ||
+               raw_load(p, dev, r, side, out);
     rprog_box(p, side, &box);
     LoadKind kind = box.pixels > 0 ? LOAD_PIXELS : LOAD_TILE;
     int atom = box.inner != AX_K && u->mn_atom > 0 ? u->mn_atom : RTILE_ACCESS;
@@ -207,6 +224,19 @@ static const char *check_region(const Problem *p, const Device *dev, const RProg
     return NULL;
 }
 
+/* Boxes have whole atoms of the swizzle.  Maps are parameters, 128 bytes each, of which any kernel
+ * may have 4096.  */
+static const char *check_modulo(const Device *dev, const RProg *r, int side) {
+    enum { MAPS_MOST = 24 };  /* and room for other parameters */
+    FragOrder order = rprog_row_order(dev, r, side);
+    int maps = r->load[0].modulo + r->load[1].modulo;
+    if (r->load[side].modulo == 0) return NULL;
+    if (maps > MAPS_MOST) return "a kernel takes no more tensor maps";
+    if (order.n == 0)
+        return "boxes of rows modulo a number have multiples of 8 rows";
+    return r->via == VIA_DIRECT ? NULL : "rows modulo a number leave as the lanes hold them";
+}
+
 static const char *check_tile(const Problem *p, const Device *dev, const RProg *r, int side) {
     RLoad own;
     const RLoad *l = &r->load[side];
@@ -216,7 +246,7 @@ static const char *check_tile(const Problem *p, const Device *dev, const RProg *
                 l->along == own.along && l->layout.inner == own.layout.inner &&
                 l->layout.bits == own.layout.bits && l->layout.shift == own.layout.shift &&
                 l->layout.base == own.layout.base && !l->layout.pad && l->raw == own.raw &&
-                l->team == own.team &&
+                l->team == own.team && l->modulo == own.modulo &&
                 !l->region && !l->bytes && !l->table;
     if (!same) return "a unit of warpgroups reads boxes as the operand lies in memory";
     int inner = r->block.extent[own.along], elem = rprog_elem(p, dev, r, side);
@@ -233,7 +263,7 @@ static const char *check_tile(const Problem *p, const Device *dev, const RProg *
         return "columns of an instruction are no chunks of 16 bytes";
     int rows = r->block.extent[own.along == AX_K ? own_axis(side) : AX_K];
     if (!own.team && rows > dev->mover[own.mover].box_max) return "a box has too many rows";
-    return NULL;
+    return check_modulo(dev, r, side);
 }
 
 int rprog_tensor_tile(const RProg *r) {

@@ -9,6 +9,13 @@ bool warpgroup_copies(const Problem *p, const ComputeUnit *u, int side) {
     return box.inner == AX_K ? u->k_major : u->mn_major;
 }
 
+/* Results are in the order of the rows then, as no statement over rows, chain or scale expects.  */
+int warpgroup_modulo(const Problem *p, const ComputeUnit *u, int side, RBox *out) {
+    const Operand *o = &p->con.operand[side];
+    bool alone = !p->stats && !p->chain && !rtile_scaled(p);
+    return alone && u->k_major && o->storage == u->a ? rprog_box_modulo(p, side, out) : 0;
+}
+
 bool warpgroup_gathers(const Problem *p, const ComputeUnit *u, int side) {
     const ROperand *op = &p->op[side];
     bool moves = p->te && !op->made && (op->affine || op->gathered);
@@ -26,7 +33,9 @@ bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
     if (u->scale_k > 0 && !rtile_scaled(p)) return false; /* ones would be copied for nothing */
     for (int side = 0; side < p->n_operand; side++) {
         RRaw x;
+        RBox box;
         if (warpgroup_copies(p, u, side) || warpgroup_gathers(p, u, side)) continue;
+        if (warpgroup_modulo(p, u, side, &box)) continue;
         if (!u->k_major || !u->a_reg || !rprog_raw(p, side, BOX_SPAN / bytes, &x)) return false;
         if (WORD / bytes % x.pack) return false;      /* a register has all that share an element */
         raw++;
@@ -35,8 +44,12 @@ bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
 }
 
 bool warpgroup_converts(const Problem *p, const ComputeUnit *u) {
-    if (!u->b_smem) return false;
-    return !warpgroup_copies(p, u, 0) || !warpgroup_copies(p, u, 1);
+    bool converts = false;
+    for (int side = 0; side < CONTRACTION_OPERANDS; side++) {
+        RBox box;
+        converts |= !warpgroup_copies(p, u, side) && !warpgroup_modulo(p, u, side, &box);
+    }
+    return u->b_smem && converts;
 }
 
 /* Blocks have as many of n, each a multiple of `whole`.  */
@@ -52,7 +65,8 @@ bool warpgroup_shares_lines(const RProg *r, int side) {
 
 bool warpgroup_shares(const RProg *r, int side) {
     const RLoad *l = &r->load[side];
-    int lines = l->along == AX_K ? own_axis(side) : AX_K;
+    int lines = l->along == AX_K ? own_axis(side) : AX_K, whole = BOX_LINES;
+    if (l->modulo) whole *= l->modulo;
     if (l->region || l->team > 0) return false;   /* threads write to their own block */
-    return !warpgroup_shares_lines(r, side) || divides(r, r->block.extent[lines], BOX_LINES);
+    return !warpgroup_shares_lines(r, side) || divides(r, r->block.extent[lines], whole);
 }

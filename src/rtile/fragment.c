@@ -187,11 +187,26 @@ int fragment_slots(const Fragment *f, FragDim dim) { return extent(f, FRAG_SLOT,
 int fragment_lanes(const Fragment *f, FragDim dim) { return extent(f, FRAG_LANE, dim); }
 
 int fragment_run(const Fragment *f, FragDim dim) {
-    for (int i = 0; i < f->n; i++) {
-        const FragDigit *d = &f->digit[i];
-        if (d->from == FRAG_SLOT) return d->to == dim && d->step == 1 ? d->extent : 1;
-    }
-    return 1;
+    int run = 1, before;
+    do {
+        before = run;
+        for (const FragDigit *d = f->digit; d < f->digit + f->n; d++)
+            if (d->from == FRAG_SLOT && d->to == dim && d->step == run) run *= d->extent;
+    } while (run > before);
+    return run;
+}
+
+bool fragment_below(const Fragment *f, int i, int j) {
+    const FragDigit *x = &f->digit[i], *y = &f->digit[j];
+    if (x->from != y->from || x->to != y->to) return false;
+    return x->step != y->step ? x->step < y->step : i < j;
+}
+
+bool fragment_follows(const Fragment *f, FragDim dim) {
+    const FragDigit *first = f->digit;
+    while (first->from == FRAG_LANE) first++;
+    int run = fragment_run(f, dim);
+    return run == 1 || (first->to == dim && first->step == 1 && first->extent == run);
 }
 
 int fragment_lane_bits(const Fragment *f, FragDim dim) {
@@ -336,6 +351,31 @@ bool fragment_order(const Fragment *results, const Fragment *operand, FragOrder 
     for (int i = 0; i < n; i++)
         if (fragment_column(out, i) != column[i]) return false;
     return true;
+}
+
+/* As much of a digit of places as one digit of the order has; none has what is whole periods.  */
+static FragDigit part_of(const FragOrder *o, FragDigit d) {
+    int below = 1, i = 0;
+    while (i < o->n && d.step >= below * o->extent[i]) below *= o->extent[i++];
+    if (i == o->n) return d;
+    int most = below * o->extent[i] / d.step;
+    if (d.extent > most) d.extent = most;
+    d.step = d.step / below * o->step[i];
+    return d;
+}
+
+Fragment fragment_ordered(const Fragment *f, FragDim dim, const FragOrder *o) {
+    Fragment out = {.per_register = f->per_register};
+    for (const FragDigit *x = f->digit; x < f->digit + f->n; x++) {
+        FragDigit left = *x;
+        do {
+            FragDigit part = x->to == dim ? part_of(o, left) : left;
+            out.digit[out.n++] = part;
+            left.extent /= part.extent;
+            left.step *= part.extent;
+        } while (left.extent > 1);
+    }
+    return out;
 }
 
 FragOrder fragment_places(const FragOrder *o) {

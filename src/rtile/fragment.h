@@ -92,6 +92,9 @@ bool fragment_order(const Fragment *results, const Fragment *operand, FragOrder 
 bool fragment_parts(const FragOrder *o, int *beside, int *every);
 FragOrder fragment_spread(const FragOrder *o, int n);
 FragOrder fragment_spread_lane(const FragOrder *o, int n);
+/* The fragment of tiles whose rows, or columns, are in an order.  No digit of a place carries from
+ * one of the order to the next.  */
+Fragment fragment_ordered(const Fragment *f, FragDim dim, const FragOrder *o);
 /* The column at a place; the order from a column to its place.  */
 int fragment_column(const FragOrder *o, int place);
 FragOrder fragment_places(const FragOrder *o);
@@ -99,8 +102,12 @@ FragOrder fragment_places(const FragOrder *o);
 /* Slots, and lanes with other elements, along a side or (FRAG_DIMS) in all.  */
 int fragment_slots(const Fragment *f, FragDim dim);
 int fragment_lanes(const Fragment *f, FragDim dim);
-/* Slots side by side along a side, beginning with the first: 1, or the fastest digit's extent.  */
+/* Slots side by side along a side, from the first on.  */
 int fragment_run(const Fragment *f, FragDim dim);
+/* Have slots that are side by side numbers that follow each other?  */
+bool fragment_follows(const Fragment *f, FragDim dim);
+/* Comes digit i of a slot's number before digit j along a side, of whose places it makes less?  */
+bool fragment_below(const Fragment *f, int i, int j);
 /* Bits of a lane's number that move along a side.  */
 int fragment_lane_bits(const Fragment *f, FragDim dim);
 /* Row and column of an element.  */

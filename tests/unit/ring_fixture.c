@@ -147,9 +147,22 @@ static void choose_team(const KernelCase *c, RProg *r, int side, int inner) {
                             .layout = layout_of(inner, 128)};
 }
 
+/* Rows that begin anywhere.  */
+static bool choose_modulo(const KernelCase *c, RProg *r, int side) {
+    const ROperand *op = &c->plan.problem[0].op[side];
+    RBox box;
+    int n = rprog_box_modulo(&c->plan.problem[0], side, &box);
+    if (n == 0) return false;
+    r->load[side] = (RLoad){.kind = LOAD_TILE, .mover = named_mover(c->dev, "tma.tile"),
+                            .vec = (uint8_t)(16 / op->bytes), .along = AX_K,
+                            .modulo = (uint8_t)n, .layout = layout_of(AX_K, 128)};
+    r->via = VIA_DIRECT;
+    return true;
+}
+
 static void choose_load(const KernelCase *c, RProg *r, int side) {
     const ROperand *op = &c->plan.problem[0].op[side];
-    if (choose_raw(c, r, side)) return;
+    if (choose_raw(c, r, side) || choose_modulo(c, r, side)) return;
     int own = side ? AX_N : AX_M, inner = op->vec_k * op->bytes >= 16 ? AX_K : own;
     bool words = inner != AX_K && op->bytes == 4;
     RBox box;
@@ -173,7 +186,8 @@ static int columns(const KernelCase *c, const RProg *r, const RingFamily *f, int
     int each = r->load[side].along == AX_K ? n->step : 128 / c->plan.problem[0].op[side].bytes;
     bool apart = c->dev->unit[r->unit].scale_k > 0 && f->warps[side] > 1;
     if (apart && each < 64) each = 64;    /* where scales of a tile may begin */
-    if (r->load[side].along != AX_K) each *= rprog_unit_blocks(c->dev, r);
+    if (r->load[side].modulo) each = 8 * r->load[side].modulo;
+    if (r->load[side].along != AX_K || r->load[side].modulo) each *= rprog_unit_blocks(c->dev, r);
     int wanted = f->n < most ? f->n : most;
     return wanted < each ? each : wanted / each * each;
 }

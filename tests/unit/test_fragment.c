@@ -355,10 +355,50 @@ static void columns_spread(void **unused) {
     arena_destroy(a);
 }
 
+/* Columns side by side of row 0 that lane 0 holds, from the first one on.  */
+static int held_beside(const Fragment *f) {
+    bool held[256] = {false};
+    int n = 0, at[FRAG_DIMS];
+    for (int slot = 0; slot < fragment_slots(f, FRAG_DIMS); slot++) {
+        fragment_at(f, 0, slot, at);
+        if (at[FRAG_ROW] == 0) held[at[FRAG_COL]] = true;
+    }
+    while (n < 256 && held[n]) n++;
+    return n;
+}
+
+/* Columns modulo a number, those of each remainder side by side, as rows of operands may be.  */
+static void columns_modulo(void **unused) {
+    (void)unused;
+    Arena *a = arena_create(NULL);
+    const Device *dev = fixture_device(a, "h200");
+    const ComputeUnit *u = dev->unit;
+    while (u->scope != SCOPE_WARPGROUP) u++;
+    for (int modulo = 2; modulo <= 16; modulo *= 2) {
+        for (int n = 8 * modulo; n <= 256; n += 8 * modulo) {
+            int each = n / modulo, in[FRAG_DIMS], at[FRAG_DIMS];
+            FragOrder order = {.extent = {each, modulo}, .step = {modulo, 1}, .n = 2, .period = n};
+            Fragment places = fragment_of_share(u, n);
+            Fragment f = fragment_ordered(&places, FRAG_COL, &order);
+            for (int i = 0; i < WARP * n / 4; i++) {
+                fragment_at(&places, i % WARP, i / WARP, in);
+                fragment_at(&f, i % WARP, i / WARP, at);
+                int column = in[FRAG_COL] % each * modulo + in[FRAG_COL] / each;
+                assert_int_equal(at[FRAG_COL], column);
+                assert_int_equal(at[FRAG_ROW], in[FRAG_ROW]);
+            }
+            assert_int_equal(fragment_run(&f, FRAG_COL), held_beside(&f));
+            assert_true(fragment_follows(&places, FRAG_COL) && !fragment_follows(&f, FRAG_COL));
+        }
+    }
+    arena_destroy(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_units), cmocka_unit_test(sides), cmocka_unit_test(shares),
         cmocka_unit_test(groups_of_lanes), cmocka_unit_test(passes), cmocka_unit_test(shares_pass),
-        cmocka_unit_test(columns_in_order), cmocka_unit_test(columns_spread)};
+        cmocka_unit_test(columns_in_order), cmocka_unit_test(columns_spread),
+        cmocka_unit_test(columns_modulo)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,9 +70,11 @@ static void units(Arena *a) {
          "mma.m16n8k16.f16.f16 mma.m16n8k16.f16.f32 wgmma.f16.f16 wgmma.f16.f32 "},
         {"h200", MATMUL("bf16", "bf16", "f32", "C[m,n] += A[m,k]*B[k,n]"),
          "mma.m16n8k16.bf16.f32 wgmma.bf16.f32 "},
-        /* Boxes of memory and columns of pixels in whole chunks: nothing that is converted, or lies
-         * at odd places.  */
-        {"h200", "op f(A: f16[256,132], B: f16[132,256]) -> C: f16[256,256] {"
+        /* Boxes of memory and columns of pixels in whole chunks, and rows along k at odd places:
+         * nothing that is converted, or lies there along n.  */
+        {"h200", "op f(A: f16[256,131], B: f16[131,256]) -> C: f16[256,256] {"
+                 " C[m,n] += A[m,k]*B[k,n]; }", "mma.m16n8k16.f16.f32 wgmma.f16.f32 "},
+        {"h200", "op f(A: f16[256,128], B: f16[128,132]) -> C: f16[256,132] {"
                  " C[m,n] += A[m,k]*B[k,n]; }", "mma.m16n8k16.f16.f32 "},
         {"h200", "op f(A: f16[9,9,64], B: f16[256,3,64]) -> C: f16[7,9,256] {"
                  " C[p,q,n] += A[p+r,q,k]*B[n,r,k]; }", "mma.m16n8k16.f16.f32 wgmma.f16.f32 "},

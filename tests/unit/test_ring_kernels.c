@@ -103,6 +103,14 @@ static const char *const special[][2] = {
      " C[m,n] = sum[k](A[m,k] * (B[row[k],n] else 0)); }"},
     {"conv of wide strides", "op f(X: f16[2,70,66,24], W: f16[40,3,3,24]) -> Y: f16[2,8,7,40] {"
      " Y[n,p,q,f] += (X[n,9*p+r-1,10*q+s-1,c] else 0) * W[f,r,s,c]; }"},
+    {"rows that begin anywhere", "op f(A: f16[264,133], B: f16[264,133]) -> C: f16[264,264] {"
+     " t[m,n] += A[m,k] * B[n,k]; C[m,n] = max(t[m,n], 0); }"},
+    {"rows of the first that begin at halves of 16 bytes", "op f(A: f16[136,100], B: f16[100,72],"
+     " b: f32[72]) -> C: f32[136,72] { t[m,n] += A[m,k] * B[k,n]; C[m,n] = t[m,n] + b[n]; }"},
+    {"rows of the second that begin anywhere, batch", "op f(A: f16[2,70,72], B: f16[2,204,70]) ->"
+     " C: f16[2,72,204] { C[b,m,n] += A[b,k,m] * B[b,n,k]; }"},
+    {"rows of a part that begin anywhere", "op f(A: f16[2,72,77], B: f16[2,88,93]) ->"
+     " C: f16[2,72,88] { C[b,m,n] += A[b,m,k] * B[b,n,k+8]; }"},
     {"own product", "op f(A: f16[72,64]) -> C: f32[72,72] { C[m,n] += A[m,k] * A[n,k]; }"},
 };
 enum { SPECIALS = sizeof special / sizeof *special };

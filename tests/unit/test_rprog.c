@@ -255,8 +255,9 @@ static RProg good(Arena *a, Problem *p, Device *dev) {
     X(r.load[0].layout.pad = 1; r.load[0].layout.bits = 0; r.load[0].layout.shift = 0, "alignment")\
     X(r.load[0].layout.bits = 3, "alignment")                                                      \
     X(r.load[0].layout.pad = 4, "alignment")                                                       \
-    X(r.load[0].raw = true, "raw, or from a team")                                                 \
-    X(r.load[1].team = 4, "raw, or from a team")                                                   \
+    X(r.load[0].raw = true, "such boxes and teams")                                                \
+    X(r.load[1].team = 4, "such boxes and teams")                                                  \
+    X(r.load[0].modulo = 8, "such boxes and teams")                                                \
     X(r.store_vec = 3, "store_vec")                                                                \
     X(r.store_vec = 8; r.vec_n = 8, "16 bytes")                                                    \
     X(r.raster = (Raster)7, "raster")                                                              \

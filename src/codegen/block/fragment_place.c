@@ -39,36 +39,41 @@ static int first_slot(const Fragment *f) {
 
 /* Is digit i of a slot's number the last one along its side?  */
 static bool is_last(const Fragment *f, int i) {
-    for (int k = i + 1; k < f->n; k++) {
-        if (f->digit[k].to == f->digit[i].to) return false;
+    for (int k = first_slot(f); k < f->n; k++) {
+        if (fragment_below(f, i, k)) return false;
     }
     return true;
 }
 
+/* Slots along its side that make less than digit i.  */
+static int slots_below(const Fragment *f, int i) {
+    int n = 1;
+    for (int k = first_slot(f); k < f->n; k++)
+        if (fragment_below(f, k, i)) n *= f->digit[k].extent;
+    return n;
+}
+
 Ir fragment_slot_place(const Cg *cg, const Fragment *f, FragDim dim, Ir x) {
     Ir sum = NULL;
-    for (int i = first_slot(f), below = 1; i < f->n; i++) {
+    for (int i = first_slot(f); i < f->n; i++) {
         const FragDigit *d = &f->digit[i];
         if (d->to != dim) continue;
-        Ir at = over(cg, x, below);
+        Ir at = over(cg, x, slots_below(f, i));
         if (!is_last(f, i)) at = modulo(cg, at, d->extent);
         sum = ir_sum(cg, sum, times(cg, at, d->step));
-        below *= d->extent;
     }
     return sum ? sum : ir_int(cg, 0);
 }
 
 Ir fragment_slot_number(const Cg *cg, const Fragment *f, Ir row, Ir col) {
     Ir sum = NULL;
-    int under[FRAG_DIMS] = {1, 1};            /* of the same side */
     for (int i = first_slot(f), below = 1; i < f->n; i++) {
         const FragDigit *d = &f->digit[i];
-        Ir x = over(cg, d->to == FRAG_ROW ? row : col, under[d->to]);
+        Ir x = over(cg, d->to == FRAG_ROW ? row : col, slots_below(f, i));
         if (!is_last(f, i)) x = modulo(cg, x, d->extent);
         x = times(cg, x, below);
         sum = sum ? ir_add_parts(cg, x, sum) : x;
         below *= d->extent;
-        under[d->to] *= d->extent;
     }
     return sum;
 }

@@ -20,11 +20,25 @@ void sums_open(Kernel *k) {
     elements_open_outputs(k);
 }
 
-void sums_store(Kernel *k) {
+/* Where a vector of sums is, brought together where it is apart.  */
+static Ir sums_beside(Kernel *k) {
     Cg *cg = k->cg;
-    Ir first =
-        k->c->matrix.used ? mma_element(k, ir_int(cg, 0)) : product_sum(k, k->var.i, k->var.j);
-    ir_store(cg, "rl_store_global", k->task->vec, k->at.sums, ir_unary(cg, IR_ADDRESS, first));
+    int vec = k->task->vec;
+    bool apart = k->c->matrix.used && !fragment_follows(&k->c->matrix.results, FRAG_COL);
+    if (!apart || vec == 1) {
+        Ir first =
+            k->c->matrix.used ? mma_element(k, ir_int(cg, 0)) : product_sum(k, k->var.i, k->var.j);
+        return ir_unary(cg, IR_ADDRESS, first);
+    }
+    Ir all = ir_array(cg, ir_type(ir_compute(k->task->p->con.acc)), "beside", vec, 0, 0);
+    Ir v = ir_count(cg, "v", vec, IR_UNROLL_ALL);
+    ir_set(cg, ir_element(cg, all, v), mma_element(k, v));
+    ir_close(cg);
+    return all;
+}
+
+void sums_store(Kernel *k) {
+    ir_store(k->cg, "rl_store_global", k->task->vec, k->at.sums, sums_beside(k));
 }
 
 /* ---- the kernel that adds them ---- */

@@ -83,7 +83,8 @@ void ring_maps(Arena *a, const Lowered *l, KernelLaunch *out) {
     for (int i = 0; i < x->n_product; i++) {
         const Contract *c = &x->product[i];
         for (const Side *s = c->side; s < c->end; s++) {
-            if (side_boxes(s)) map[ring_map_number(x, s)] = ring_operand_map(a, c, s);
+            for (int j = 0; j < side_maps(s); j++)
+                map[ring_map_number(x, s) + j] = ring_operand_map(a, c, s, j);
         }
     }
     if (last->r->via == VIA_BOXES) store_map(a, last, &map[n++]);

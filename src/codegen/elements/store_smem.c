@@ -22,7 +22,8 @@ static void open_position(Kernel *k, AxisClass axis) {
 
 /* What instruction tile `x` of the warp adds along an axis.  */
 static Ir tile_at(const Kernel *k, AxisClass axis, Ir x) {
-    return ir_mul(k->cg, x, product_size(k, 'T', axis));
+    Ir place = ir_mul(k->cg, x, product_size(k, 'T', axis));
+    return k->c->ring ? fragment_column_at(k->cg, &k->c->side[axis == AX_N].order, place) : place;
 }
 
 static int vector_of(const Kernel *k) { return k->at.walk ? k->at.walk : k->task->vec; }
@@ -387,7 +388,8 @@ Ir mma_element(const Kernel *k, Ir v) {
         return value_at(k, ir_div(cg, v, width), ir_rem(cg, v, width));
     }
     const Fragment *f = &k->c->matrix.results;
-    Ir slot = fragment_slot_number(cg, f, k->var.f, k->var.g);
-    if (fragment_run(f, FRAG_COL) > 1) slot = ir_add(cg, slot, v);
+    bool follows = fragment_follows(f, FRAG_COL);
+    Ir slot = fragment_slot_number(cg, f, k->var.f, follows ? k->var.g : ir_add(cg, k->var.g, v));
+    if (follows && fragment_run(f, FRAG_COL) > 1) slot = ir_add(cg, slot, v);
     return ir_element(cg, product_sum(k, k->var.i, k->var.j), slot);
 }

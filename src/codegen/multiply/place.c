@@ -279,6 +279,7 @@ static void thread_place(Kernel *k, Ir thread) {
         Ir lane = i ? x->lane_n : x->lane_m;
         if (!matrix) at = ir_add(cg, at, ir_mul(cg, lane, product_size(k, 'V', axis)));
         if (k->c->ring && i == k->c->r->swapped) at = ir_add(cg, at, share_place(k));
+        if (k->c->ring) at = fragment_column_at(cg, &k->c->side[i].order, at);
         *(i ? &x->col : &x->row) = ir_let_as(cg, IR_I32, i ? "col" : "row", at);
     }
     if (k->c->warps[AX_K] > 1) x->k_warp = ir_let_as(cg, IR_I32, "k_warp", warp_place(k, AX_K));

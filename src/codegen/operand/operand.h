@@ -55,7 +55,7 @@ void load_gathered(Kernel *k, const Side *s, Ir from, Ir inside);
 /* ring.c: a ring of stages, which some warps fill by boxes; maps of tensors, of operands; the
  * copies of operand `side` in a step.  */
 KernelMap ring_map(Arena *a, const Problem *p, const Access *x, const RBox *box);
-KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s);
+KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s, int number);
 /* The number of an operand's tensor map: how many operands before it are loaded; NULL: of all.  */
 int ring_map_number(const Layout *l, const Side *s);
 void ring_fetch(Kernel *k, const Node *n);                /* of the maps */

@@ -37,7 +37,7 @@ int ring_map_number(const Layout *l, const Side *s) {
         const Contract *c = &l->product[i];
         for (const Side *at = c->side; at < c->end; at++) {
             if (at == s) return n;
-            n += side_boxes(at);
+            n += side_maps(at);
         }
     }
     return n;
@@ -60,10 +60,27 @@ static void part_rows(Arena *a, const Side *s, KernelMap *map) {
     box[own] = (uint32_t)s->beside;
 }
 
+/* Elements from where map c of rows modulo a number begins to where its rows do.  */
+static int rows_shift(const Side *s, int c) {
+    int64_t at = (s->o->access.offset.c + c * s->box.dim[s->box.own].stride) * s->elem;
+    return (int)(at % UNIT / s->elem);
+}
+
+/* Rows c, c + n, ... of those of the map of all.  */
+static void rows_modulo(Arena *a, const Side *s, int c, KernelMap *map) {
+    int own = s->box.own, n = s->l->modulo, shift = rows_shift(s, c);
+    int64_t first = c * s->box.dim[own].stride - shift;
+    map->offset = size_number(map->offset.value + first * s->elem);
+    map->dim[0] = size_number(map->dim[0].value + shift);
+    map->dim[own] = size_number((map->dim[own].value - c + n - 1) / n);
+    map->stride[own - 1] = size_times(a, map->stride[own - 1], size_number(n));
+    map->fixed.box[own] /= (uint32_t)n;
+}
+
 /* The axis whose parts blocks of a cluster copy.  */
 static AxisClass parted(const Side *s) { return s->lines && !s->inner_k ? AX_K : s->own; }
 
-KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s) {
+KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s, int number) {
     if (s->box.pixels > 0) return pixels_map(a, c, s);
     int inner = s->span / s->elem;
     KernelMap map = ring_map(a, c->p, s->l->raw ? &s->raw.access : &s->o->access, &s->box);
@@ -77,6 +94,7 @@ KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s) {
     }
     if (packed(s) > 1) map.dim[0] = size_number(c->p->extent[AX_K] / packed(s));
     if (s->every) part_rows(a, s, &map);
+    if (s->l->modulo) rows_modulo(a, s, number, &map);
     return map;
 }
 
@@ -233,7 +251,16 @@ static void part_coordinates(const Kernel *k, const Side *s, int part, IrBox *x)
     x->at[own] = ir_int(k->cg, part * s->beside);
 }
 
-static int parts_of(const Side *s) { return s->every ? s->every / s->beside : 1; }
+/* ... of the rows of map c (rows_modulo).  */
+static void modulo_coordinates(const Kernel *k, const Side *s, int c, IrBox *x) {
+    int own = s->box.own;
+    x->at[0] = ir_add_n(k->cg, x->at[0], rows_shift(s, c));
+    x->at[own] = ir_div(k->cg, x->at[own], ir_int(k->cg, s->l->modulo));
+}
+
+static int parts_of(const Side *s) {
+    return s->every ? s->every / s->beside : s->l->modulo ? s->l->modulo : 1;
+}
 
 Ir ring_tile(const Kernel *k, const Side *s, int ring) {
     Ir tile = operand_at(k, s)->tile;
@@ -246,18 +273,21 @@ static void copy_box(Kernel *k, const Side *s, int ring, int number) {
     Cg *cg = k->cg;
     int parts = parts_of(s), box = number / parts;
     Ir to = ring_tile(k, s, ring);
-    IrBox x = {.map = cg_map(cg, ring_map_number(k->l->layout, s)),
+    int map = ring_map_number(k->l->layout, s) + (s->l->modulo ? number % parts : 0);
+    IrBox x = {.map = cg_map(cg, map),
                .barrier = ring_barrier(k, ring, RING_FULL),
                .pair = k->c->matrix.blocks > 1};
     if (x.pair) x.barrier = ring_leading(k, x.barrier);
     if (s->parts > 1 && !s->apart) {
         int part = s->lines ? s->box_bytes / s->parts : s->boxes * s->box_bytes;
+        if (s->l->modulo) part /= s->l->modulo;
         to = ir_add(cg, to, part_of(k, part));
         x.blocks = (1 << s->parts) - 1;
     }
     x.shared = ir_add_n(cg, to, number * (s->box_bytes / parts));
     coordinates(k, s, box, &x);
     if (s->every) part_coordinates(k, s, number % parts, &x);
+    if (s->l->modulo) modulo_coordinates(k, s, number % parts, &x);
     ir_box(cg, &x);
 }
 
