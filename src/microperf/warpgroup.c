@@ -183,13 +183,13 @@ OperandCounts mp_ring_counts(const Model *m, const RProg *r, int side) {
 /* Instructions of the lane that copies, counted in compiled kernels: for each box of pixels, which
  * has places of its own, and for each of rows modulo a number, which has a map of its own.  */
 static double boxes_issue(const Model *m, const RProg *r, const StepCounts *c) {
-    enum { PIXELS = 20, MODULO = 10 };
-    double issue = c->region_requests / greater((double)rprog_tiles(m->p, r, AX_K), 1) * PIXELS;
+    enum { BOX_ISSUE = 20, MODULO_ISSUE = 10 };
+    double boxes = c->region_requests / greater((double)rprog_tiles(m->p, r, AX_K), 1), rows = 0;
     for (int side = 0; side < CONTRACTION_OPERANDS; side++) {
-        int each = r->load[side].kind == LOAD_PIXELS ? PIXELS : r->load[side].modulo ? MODULO : 0;
-        issue += (double)c->of[side].requests * each;
+        if (r->load[side].kind == LOAD_PIXELS) boxes += (double)c->of[side].requests;
+        if (r->load[side].modulo) rows += (double)c->of[side].requests;
     }
-    return issue;
+    return boxes * BOX_ISSUE + rows * MODULO_ISSUE;
 }
 
 /* One lane issues them, one behind the other, as fast as each may use what the one before has made
