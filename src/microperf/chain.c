@@ -103,7 +103,7 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const ChainTurn *t, 
     double port = lesser(m->l2_port, m->l2_write / m->clock / ph->active), through = 0;
     Leaving x = leaving(t);
     if (r->via != VIA_DIRECT) through = mp_through_clocks(&x, &smem);
-    double ops = r->split > 1 ? 4 : m->p->next->epilogue_ops + 4;
+    double ops = MP_STORED + (r->split > 1 ? 0 : m->p->next->epilogue_ops);
     double work = outputs * ops / (m->issue * WARP) + through, sent = ph->bytes / port;
     sent -= mp_beside_clocks(&x, work, sent);
     return (EndClocks){ph->resident * work, ph->resident * sent + m->l2_latency};
@@ -218,7 +218,7 @@ static void estimate_stream(const Model *m, const RProg *r, CountMemo *memo, Est
                 .writes = m->out_bytes,
                 .sectors = mp_store_sectors(&t.of[1], &t.prog[1], mp_count_product(memo, 1)),
                 .elements = (double)r->block.extent[AX_M] * r->block.extent[AX_E],
-                .ops = m->p->next->epilogue_ops,
+                .ops = m->p->next->epilogue_ops + MP_STORED,
                 .meeting = t.folds + t.power_issue,
                 .rows = true,
                 .kept = rprog_keeps_steps(m->p, r),

@@ -123,7 +123,7 @@ static double output_clocks(const Model *m, const RProg *r, const Ending *e) {
     double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
     if (e->elements > 0) outputs = e->elements;
     double functions = m->functions > 0 ? outputs * e->functions / m->functions : 0;
-    return greater(outputs * (e->ops + 4) / (m->issue * WARP), functions) + e->meeting / m->issue;
+    return greater(outputs * e->ops / (m->issue * WARP), functions) + e->meeting / m->issue;
 }
 
 /* Clocks behind the last step of the blocks of a phase: for the threads that compute, of these for
@@ -469,7 +469,7 @@ void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estim
     const Problem *p = m->p;
     Ending e = {.reads = (double)p->epilogue_bytes,
                 .writes = mp_sum_bytes(p, r) + m->out_bytes * direct_share(m, r),
-                .sectors = mp_store_sectors(m, r, memo), .ops = p->epilogue_ops,
+                .sectors = mp_store_sectors(m, r, memo), .ops = p->epilogue_ops + MP_STORED,
                 .functions = p->epilogue_functions};
     mp_estimate_product(m, r, memo, &e, out);
 }

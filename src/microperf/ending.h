@@ -16,13 +16,16 @@ double mp_through_clocks(const Leaving *x, double *smem);
 /* Of what L2 takes for results, the clocks during which those of boxes behind are made.  */
 double mp_beside_clocks(const Leaving *x, double made, double sent);
 
+/* Instructions for each element that is stored: its place, a conversion.  */
+enum { MP_STORED = 4 };
+
 /* What a kernel does behind its k-steps: bytes that it reads and writes, 32-byte sectors of the
- * latter; elements of a block that it makes there (0: its results), operations for each, functions
- * and divisions among them; of rows: instructions of a block, and clocks that it waits for meetings
- * of threads.  Where results of the k-steps are an operand of another product: bytes of the other
- * one, which a block loads half way; clocks of the unit and wavefronts of shared memory of
- * a block; how its results leave (no program: the results of the k-steps do); does a block that
- * stays copy the second operand of the k-steps once?  */
+ * latter; elements of a block that it makes there (0: its results), operations for each, those that
+ * store it among them, functions and divisions; of rows: instructions of a block, and clocks that
+ * it waits for meetings of threads.  Where results of the k-steps are an operand of another
+ * product: bytes of the other one, which a block loads half way; clocks of the unit and wavefronts
+ * of shared memory of a block; how its results leave (no program: the results of the k-steps do);
+ * does a block that stays copy the second operand of the k-steps once?  */
 typedef struct {
     double reads, writes, sectors, elements, ops, functions, meeting, wait;
     bool rows, kept;

@@ -1,7 +1,7 @@
 /* The estimate of programs with statements over rows of a contraction's results.
  *
  *   operations per output: those of everything the kernel's passes evaluate; a map that is held
- *       once; constants none
+ *       once; constants none; of a pass that stores no elements none of a store
  *   meetings: per reduction: w * (rows of a thread * (3 * log2 lanes of a row + 2) + 24)
  *       instructions
  *   waits: per pass: log2 lanes * 24 + 3 barriers + 4 latencies of shared memory; twice that with
@@ -11,8 +11,9 @@
  *   writes of a pass: what it stores, and rows * ceil(N / BN) * bytes for each of its reductions
  *   SPLIT of a pass: a launch, its parts at the rate of L2 or DRAM, up to 32 threads to a row where
  *       rows are few, four loads of a thread under way
- *   shared memory: warps along N * BM values per reduction in place of the stages; BM values per
- *       reduction and per value of a row behind them
+ *   shared memory: warps along N * BM values per reduction in place of the stages, in blocks that
+ *       stay behind them; BM values per reduction and per value of a row behind these; of
+ *       warpgroups in turn each its own
  *   wavefronts, whole rows: counted: parts stored by one lane of each row, read by a thread of each
  *       row; values stored, and read by each walk that needs them
  *   registers: 6 + rows of a thread for each reduction of the busiest pass
@@ -20,13 +21,18 @@
  * Every term of rows partial is the sum over its kernels.  */
 #include "microperf/ending.h"
 
+/* Those that compute a tile.  */
+static double tile_warps(const Model *m, const RProg *r) {
+    return rprog_computing(m->dev, r) / WARP / rprog_in_turn(r);
+}
+
 /* The end of the product of pass `pass`; below 0: of whole rows, all passes.  */
 static Ending rows_ending(const Model *m, const RProg *r, int pass) {
     const Problem *p = m->p;
     const StatFacts *f = rprog_stats_facts(p, r);
     double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M];
     double elements = 0, all = 0, parts = 0, lanes = 1;   /* bytes stored; all: of all passes */
-    double warps = rprog_computing(m->dev, r) / WARP;
+    double warps = tile_warps(m, r);
     double barrier = mp_barrier(m, r);
     Ending e = {.reads = (double)p->epilogue_bytes, .rows = true};
     for (int bits = rprog_stats_lanes(m->dev, r); bits; bits &= bits - 1) lanes *= 2;
@@ -51,7 +57,10 @@ static Ending rows_ending(const Model *m, const RProg *r, int pass) {
     if (walks && evaluated > 1) e.ops -= f->kept_ops * (evaluated - 1);
     e.writes = pass < 0 ? m->out_bytes : elements + parts;
     e.sectors = (e.writes - elements) / SECTOR;
-    if (elements > 0) e.sectors += elements / all * mp_store_sectors(m, r, NULL);
+    if (elements > 0) {
+        e.ops += MP_STORED;
+        e.sectors += elements / all * mp_store_sectors(m, r, NULL);
+    }
     return e;
 }
 
@@ -127,7 +136,7 @@ static void count_meetings(const Model *m, const RProg *r, Estimate *e) {
     const Problem *p = m->p;
     const StatFacts *f = rprog_stats_facts(p, r);
     const RTile *b = &r->block, *w = &r->warp, *t = &r->thread;
-    double warps = rprog_computing(m->dev, r) / WARP, rows = rprog_stats_rows(m->dev, r);
+    double warps = tile_warps(m, r), rows = rprog_stats_rows(m->dev, r);
     double loads = 0, stores = 0;
     double lines = whole((double)b->extent[AX_M] / WARP) * (p->acc_bytes > 4 ? 2 : 1);
     double one = rows * warps * row_wavefronts(m, r, false), last = one;
@@ -150,7 +159,9 @@ static void count_meetings(const Model *m, const RProg *r, Estimate *e) {
 
 void mp_estimate_stats(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
     const StatFacts *f = rprog_stats_facts(m->p, r);
+    RProg none = *r;          /* nothing leaves a block but parts of rows */
     Estimate values;
+    none.via = VIA_DIRECT;
     if (r->stats == STATS_WHOLE) {
         Ending e = rows_ending(m, r, -1);
         mp_estimate_product(m, r, memo, &e, out);
@@ -160,6 +171,7 @@ void mp_estimate_stats(const Model *m, const RProg *r, CountMemo *memo, Estimate
     for (int pass = 0; pass < f->group->n_pass; pass++) {
         Ending e = rows_ending(m, r, pass);
         Estimate product;
+        if (f->emit_bytes[pass] == 0) e.leaving = (Leaving){m, &none, NULL};
         mp_estimate_product(m, r, memo, &e, &product);
         if (pass == 0) *out = product;
         else add_estimate(out, &product);

@@ -54,7 +54,7 @@ static bool stored_access(const Problem *p, Access *x) {
 
 bool rprog_out_box(const Problem *p, RBox *out, Access *x) {
     *out = (RBox){0};
-    if (!p->te || p->stats) return false;
+    if (!p->te) return false;
     if (!stored_access(p, x) || !x->affine || access_guarded(p->te, x)) return false;
     if (p->te->tensor[x->tensor].n_clip > 0) return false;
     out->inner = AX_N;
@@ -150,7 +150,6 @@ const char *grid_check(const Problem *p, const Device *dev, const RProg *r) {
                                             : "a block with one tile stores boxes of whole results";
     }
     if (r->split != 1) return "blocks that stay for several tiles go with `split 1`";
-    if (r->stats) return "values of rows go with a block for each tile";
     if (r->grid == GRID_PINGPONG && (r->block.extent[AX_M] != r->warp.extent[AX_M] ||
                                      r->block.extent[AX_N] != r->warp.extent[AX_N])) {
         return "in pingpong each warpgroup has a tile of its own";

@@ -171,6 +171,8 @@ static inline void layout_room(RoomWalk *w, Room x) {
     if (end > w->end) w->end = end;
     if (w->out) layout_add(w, x);
 }
+/* A room of which teams that have tiles in turn have one each; bytes of all.  */
+int64_t layout_of_teams(RoomWalk *w, Room x);
 /* Arrays of n partial results of each reduction of the group, one behind the other from a byte
  * on.  */
 void layout_partials(RoomWalk *w, int64_t at, const RowGroup *g, int64_t n);

@@ -30,15 +30,20 @@ void layout_barriers(RoomWalk *w, int ring, int slots, int users, int arrivals) 
     w->end += arrivals > 0 ? RING_BARRIERS * all : all;
 }
 
+int64_t layout_of_teams(RoomWalk *w, Room x) {
+    x.shares = rprog_in_turn(w->r);
+    x.share = x.bytes;
+    layout_room(w, x);
+    return x.shares * x.share;
+}
+
 void layout_partials(RoomWalk *w, int64_t at, const RowGroup *g, int64_t n) {
     for (int i = 0; i < g->n; i++) {
         const TeExpr *e = w->p->te->stmt[g->stmt[i]].rhs;
         if (g->role[i] != ROW_REDUCE) continue;
         int64_t values = rprog_partial_values(e, n), beside = rprog_partial_beside(e, n);
-        layout_room(w, layout_one(ROOM_PARTIALS, i, at, values));
-        at += values;
-        if (beside > 0) layout_room(w, layout_one(ROOM_BESIDE, i, at, beside));
-        at += beside;
+        at += layout_of_teams(w, layout_one(ROOM_PARTIALS, i, at, values));
+        if (beside > 0) at += layout_of_teams(w, layout_one(ROOM_BESIDE, i, at, beside));
     }
 }
 

@@ -222,7 +222,9 @@
  *   all columns of the tensor may be wider than these.
  *
  * Statements over rows of the results (Problem.stats) are computed from the accumulators behind the
- * k-loop; split == 1, tail == 0, warp.k == block.k, of warpgroups not swapped.
+ * k-loop; split == 1, tail == 0, warp.k == block.k, of warpgroups not swapped.  What rooms of rows
+ * hold is a tile's: in blocks that stay they lie behind the stages, and threads meet before the
+ * first of the next tile is written; in pingpong each warpgroup has its own, one behind the other.
  * - `rows whole`: block.n >= N.  For each pass of Problem.stats a thread folds what it holds of a
  *   row, the lanes of a row meet by shuffles (lane bits ascending), then the warps along N in
  *   order, through shared memory: value of warp w and row r at element w * block.m + r of the

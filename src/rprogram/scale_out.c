@@ -168,9 +168,16 @@ static void with_clusters(Builder *b, RProg r) {
     }
 }
 
+/* Those of all tiles of a block: stages fill from one to the next.  */
+static int64_t block_steps(const Builder *b, const RProg *r) {
+    int64_t steps = rprog_tiles(b->p, r, AX_K);
+    if (!rprog_persistent(r)) return steps;
+    return steps * ceil_div(rprog_outer_tiles(b->p, r), rprog_slots(b->dev, r));
+}
+
 /* Every number of stages that fits: with the rate of matrix units the choice is a fine one.  */
 static int every_depth(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
-    int64_t steps = rprog_tiles(b->p, r, AX_K);
+    int64_t steps = block_steps(b, r);
     int n = 0, blocks = 0;
     bool ring = b->dev->unit[r->unit].b_smem;  /* a deeper one is no worse beside as many blocks */
     for (int depth = 2; depth <= STAGES_MAX && (n == 0 || depth <= steps + 1); depth++) {
@@ -278,7 +285,7 @@ void build_scale_out(Builder *b, RProg *r) {
         if (b->dev->unit[r->unit].b_smem) with_clusters(b, *r);
         if (staged) break;                /* one stage only where two do not fit */
     }
-    if (b->dev->unit[r->unit].b_smem && !b->p->stats) with_grids(b, *r);
+    if (b->dev->unit[r->unit].b_smem) with_grids(b, *r);
 }
 
 /* The k-steps of the tiles behind the last whole wave are dealt out so that every SM (every block

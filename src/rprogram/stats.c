@@ -38,11 +38,13 @@ void rprog_stats_rooms(RoomWalk *w) {
     const RProg *r = w->r;
     const RowGroup *g = rprog_stats_facts(w->p, r)->group;
     int64_t rows = r->block.extent[AX_M];
-    layout_partials(w, 0, g, count_along(&r->block, &r->warp, AX_N) * rows);
+    int64_t at = rprog_persistent(r) ? rounded(w->end) : 0;
+    layout_partials(w, at, g, count_along(&r->block, &r->warp, AX_N) * rows);
     w->end = rounded(w->end);
     for (int i = 0; i < g->n; i++) {
         int bytes = value_bytes(w->p, r, i);
-        if (bytes > 0) layout_room(w, layout_one(ROOM_VALUES, i, w->end, rounded(rows * bytes)));
+        Room x = layout_one(ROOM_VALUES, i, w->end, rounded(rows * bytes));
+        if (bytes > 0) layout_of_teams(w, x);
     }
 }
 

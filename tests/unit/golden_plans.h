@@ -89,6 +89,32 @@ static const struct {
      " warp 1 32 16 8\n thread 1 4 4 4\n vec 1 4\n unroll 8\n stages 2\n"
      " a async cp.async.16 vec 4 along k inner k\n b async cp.async.16 vec 4 along k inner k\n"
      " store 4\n raster row\n split 1\n rows parts\n blocks_per_sm 8\n", true},
+    {"rows_in_turn", "h200",
+     "param B = 40, M = 1000, N = 800, K = 64; op f(Q: bf16[B,M,K], V: bf16[B,N,K]) ->"
+     " S: bf16[B,M,N] { t[b,m,n] += Q[b,m,k] * V[b,n,k]; h[b,m] = max[n](t[b,m,n]);"
+     " z[b,m] = sum[n](exp(t[b,m,n] - h[b,m])); S[b,m,n] = exp(t[b,m,n] - h[b,m]) / z[b,m]; }",
+     "split joined\nkernel 0\n skeleton contract\n unit wgmma.bf16.f32\n block 1 128 128 64\n"
+     " warp 1 128 128 64\n thread 1 64 128 16\n vec 1 2\n unroll 64\n stages 4\n"
+     " a tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
+     " b tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
+     " store 2 boxes\n raster row pingpong\n split 1\n rows parts\n blocks_per_sm 1\n", false},
+    {"rows_stay", "h200",
+     "param M = 40000, N = 250, K = 200; op f(A: f16[M,K], B: f16[N,K]) -> Y: f32[M,N] {"
+     " t[m,n] += A[m,k] * B[n,k]; s[m] = sum[n](t[m,n]) / 250;"
+     " v[m] = sum[n]((t[m,n] - s[m]) * (t[m,n] - s[m])); Y[m,n] = (t[m,n] - s[m]) * v[m]; }",
+     "split joined\nkernel 0\n skeleton contract\n unit wgmma.f16.f32\n block 1 64 256 64\n"
+     " warp 1 64 128 64\n thread 1 64 128 16\n vec 1 2\n unroll 64\n stages 4\n"
+     " a tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
+     " b tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
+     " store 2\n raster row persistent\n split 1\n rows whole\n blocks_per_sm 1\n", false},
+    {"rows_alone", "h200",
+     "param M = 40000, N = 250, K = 200; op f(A: f16[M,K], B: f16[N,K]) -> S: f32[M] {"
+     " t[m,n] += A[m,k] * B[n,k]; S[m] = sum[n](max(t[m,n], 0)); }",
+     "split joined\nkernel 0\n skeleton contract\n unit wgmma.f16.f32\n block 1 64 256 64\n"
+     " warp 1 64 256 64\n thread 1 64 256 16\n vec 1 2\n unroll 64\n stages 4\n"
+     " a tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
+     " b tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
+     " store 1\n raster row persistent\n split 1\n rows whole\n blocks_per_sm 1\n", false},
     {"weights_made", "h200",
      "param M = 40, N = 136, K = 128;"
      " op f(X: bf16[M,K], W: i8[N,K], s: bf16[N,2]) -> Y: bf16[M,N] {"

@@ -254,11 +254,7 @@ static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, in
     r->cluster = (uint8_t)f->cluster;
     r->stats = !p->stats ? STATS_NONE
                : r->block.extent[AX_N] < p->extent[AX_N] ? STATS_PARTIAL : STATS_WHOLE;
-    if (r->stats) {           /* with a block for each tile and all of its k */
-        r->grid = GRID_TILES;
-        r->split = r->lanes = 1;
-        if (r->via == VIA_BOXES) r->via = VIA_SHARED;
-    }
+    if (r->stats) r->split = r->lanes = 1;        /* a block has all k of a tile */
     if (r->cluster && !rprog_cluster_fits(p, c->dev, r)) r->cluster = 0;
     choose_pair(c, r);
     if (r->via == VIA_BOXES && rprog_box_row(p, r) == 0) r->via = VIA_DIRECT;
@@ -267,7 +263,7 @@ static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, in
     if (r->split > steps) r->split = (int32_t)steps;
     r->store_vec = WIDEST;
     rprog_derive(p, c->dev, r);
-    if (f->tail && r->grid == GRID_PERSISTENT && !r->cluster) choose_tail(c, r);
+    if (f->tail && !r->stats && r->grid == GRID_PERSISTENT && !r->cluster) choose_tail(c, r);
     int least = r->via == VIA_BOXES ? r->vec_n : 1;
     for (int vec = least > 1 ? least : WIDEST; vec >= least; vec /= 2) {
         r->store_vec = (uint8_t)vec;

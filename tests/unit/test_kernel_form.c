@@ -45,7 +45,8 @@ static Lowered *lowered(Arena *a, int i, int *n) {
 static const struct {
     const char *name;
     int mutants;
-} needless[] = {{"conv_split", 1}, {"rows_parts", 1},    {"weights_made", 3},
+} needless[] = {{"conv_split", 1}, {"rows_parts", 1},   {"rows_in_turn", 5},
+                {"rows_stay", 2},  {"rows_alone", 2},   {"weights_made", 3},
                 {"ring_tail", 3},  {"ring_gathered", 3}, {"scales_tensor", 11}};
 
 static int expected(const char *name) {
@@ -316,11 +317,12 @@ static const Layout *rooms(Arena *a, const Rings *x) {
     for (int i = 0; i < 2; i++) {
         const Ring *ring = &l->ring[i % x->rings];
         l->room[i] = (Room){.kind = ROOM_STAGE, .of = i, .at = end, .bytes = BYTES,
-                            .slots = ring->slots, .apart = ring->bytes, .ring = i % x->rings};
+                            .slots = ring->slots, .apart = ring->bytes, .shares = 1,
+                            .ring = i % x->rings};
         end = x->rings > 1 ? rprog_room_end(&l->room[i]) : end + BYTES;
     }
     l->room[2] = (Room){.kind = ROOM_OUTPUTS, .at = rprog_room_end(&l->room[1]), .bytes = BYTES,
-                        .slots = 1, .ring = -1};
+                        .slots = 1, .shares = 1, .ring = -1};
     return l;
 }
 

@@ -93,6 +93,8 @@ static const char *const special[][2] = {
     {"rows of a batch", "op f(Q: f16[2,72,128], K: f16[2,200,128]) -> S: f32[2,72,200] {"
      " t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]) - 3; m[b,i] = max[j](t[b,i,j]);"
      " u[b,i] = sum[j](max(t[b,i,j] - m[b,i], -4)); S[b,i,j] = t[b,i,j] - m[b,i] + u[b,i]; }"},
+    {"sums of rows alone", "op f(A: f16[700,96], B: f16[144,96]) -> S: f32[700] {"
+     " t[m,n] += A[m,k] * B[n,k]; S[m] = sum[n](max(t[m,n], 0)); }"},
     {"output of f64", "op f(A: f16[48,112], B: f16[80,112]) -> C: f64[48,80] {"
      " C[m,n] += A[m,k] * B[n,k]; }"},
     {"rows by a table", "op f(A: f16[300,144], row: i32[136], B: f16[144,80]) ->"
@@ -377,8 +379,8 @@ static const struct {
     {STAYS, "~1 % 8 * 16 ^", "~1 % 4 * 16 ^"},
     {STAYS, "~1, ~2 + ~3 + ~4 * 64", "~1, ~2 + ~3 + ~4 * 32"},
     {STAYS, "< ~1);\n                ~2 += ~1;", "< ~1);"},
-    {TURNS, "rl_bar_sync_at<256>(~1 + 2);", ""},
-    {TURNS, "rl_bar_arrive_at<256>(3 - ~1);", ""},
+    {TURNS, "rl_bar_sync_at<256>(~1 + 3);", ""},
+    {TURNS, "rl_bar_arrive_at<256>(4 - ~1);", ""},
     {TURNS, "~1 = ~2 * ~3;\n        #pragma", "~1 = 0;\n        #pragma"},
     {TURNS, "~1 += 2 * ~2;\n        }\n        if", "~1 += ~2;\n        }\n        if"},
     {PIXELS, "% 9u) * 2 + (-1),", "% 9u) * 2,"},

@@ -31,8 +31,11 @@ bool stats_any_online(const Problem *p, const RProg *r, int pass) {
 
 /* ---- places ---- */
 
-static void place_smem(Kernel *k, IrBase base, MonoidVariable what, RoomKind room, int i) {
-    Ir at = ir_int(k->cg, rprog_room_at(k->l->layout, room, i));
+static void place_smem(Kernel *k, IrBase base, MonoidVariable what, RoomKind kind, int i) {
+    const Room *room = rprog_room(k->l->layout, kind, i);
+    Ir at = ir_int(k->cg, room->at);
+    if (room->shares > 1)
+        at = ir_add(k->cg, at, ir_mul(k->cg, k->teams.own, ir_int(k->cg, room->share)));
     Ir to = monoid_variable(k->cg, what, tensor_of(k, i),
                             ir_pointer(base, IR_SHARED, false));
     ir_define(k->cg, to, smem_at(k, base, false, at));
@@ -58,6 +61,17 @@ void stats_place(Kernel *k) {
         }
     }
     ir_simple(k->cg, IR_STMT_BLANK);
+}
+
+/* Threads that have results of the tile, and the number of this one among them.  */
+static int tile_threads(const Kernel *k) {
+    const RProg *r = k->task->r;
+    return k->c->ring ? rprog_computing(k->cg->dev, r) / rprog_in_turn(r) : r->threads;
+}
+
+static Ir tile_thread(const Kernel *k) {
+    Ir tid = k->var.tid;
+    return k->teams.own ? ir_rem(k->cg, tid, ir_int(k->cg, tile_threads(k))) : tid;
 }
 
 /* ---- folds ---- */
@@ -129,7 +143,7 @@ static void clear_rest(Kernel *k, Ir array, int n) {
     Cg *cg = k->cg;
     int bytes = ir_bytes((IrBase)array->type.base);
     int rest = (WIDEST - n * bytes % WIDEST) % WIDEST / bytes;
-    Ir tid = k->var.tid;
+    Ir tid = tile_thread(k);
     if (rest == 0) return;
     ir_if(cg, ir_lt(cg, tid, ir_int(cg, rest)));
     ir_set(cg, ir_element(cg, array, ir_add(cg, ir_int(cg, n), tid)), ir_int(cg, 0));
@@ -241,18 +255,13 @@ bool stats_followed(const Problem *p, const RProg *r, int pass, bool online) {
     return pass + 1 < f->group->n_pass || f->any_stored;
 }
 
-/* Threads that have results.  */
-static int all_computing(const Kernel *k) {
-    return k->c->ring ? rprog_computing(k->cg->dev, k->task->r) : k->task->r->threads;
-}
-
 void stats_finish(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     ThreadMap map = stats_map(k, n);
     int pass = n->from;
     bool online = n->to == MEET_ONLINE;
     int rows = rows_of(k);
-    Ir at = ir_for(cg, "at", k->var.tid, ir_int(cg, rows), all_computing(k), 1);
+    Ir at = ir_for(cg, "at", tile_thread(k), ir_int(cg, rows), tile_threads(k), 1);
     Ir m = k->var.m =
         ir_let_as(cg, place_along_base(k, AX_M), "m", ir_add(cg, product_first(k, AX_M), at));
     if (index_ragged(&k->task->map, AX_M)) {

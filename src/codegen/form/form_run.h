@@ -109,7 +109,8 @@ typedef struct {
 /* Slots of a ring with barriers, of a room, where teams have slots of their own those of all.  */
 static inline int run_slots(const Ring *x) { return x->slots * x->shares; }
 static inline int run_cells(const Room *x) {
-    return rprog_room_space(x->kind) == SPACE_TENSOR ? x->slots * x->shares : x->slots;
+    bool warps = x->kind == ROOM_STAGING || x->kind == ROOM_OUTPUTS;
+    return warps ? x->slots : x->slots * x->shares;
 }
 
 /* Roles of the form, or the block.  */

@@ -123,8 +123,7 @@ static int64_t cursor(const Walk *w, int ring, bool fills) {
 static int slot_of(const Walk *w, const Use *u) {
     int ring = u->room->ring;
     bool fills = u->writes && u->data != OF_TAKEN, shared = run_cells(u->room) == u->room->slots;
-    if (ring < 0) return 0;
-    int slot = (int)(cursor(w, ring, fills) % ring_of(w, ring)->slots);
+    int slot = ring < 0 ? 0 : (int)(cursor(w, ring, fills) % ring_of(w, ring)->slots);
     return shared ? slot : w->team * u->room->slots + slot;
 }
 

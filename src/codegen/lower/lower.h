@@ -14,6 +14,8 @@ Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n);
 /* lower_parts.c: is there nothing to compute, so that the kernel that the grid needs does
  * nothing?  */
 bool lower_empty(const Problem *p);
+/* Does the kernel store elements, not values of rows alone?  */
+bool lower_stores(const Lowered *l, const Contract *c);
 /* A statement, or all of a group and their stores, at the elements of the loop that is open.  */
 void lower_statement(FormBuilder *b, int stmt);
 void lower_statements(FormBuilder *b, const KernelGroup *g);
@@ -135,7 +137,7 @@ void lower_chain_copies(const Make *m);
  * the loop over tiles.  */
 Node *lower_open_boxes(FormBuilder *b, const Contract *c);
 void lower_close_boxes(FormBuilder *b, const Device *dev);
-void lower_close_tiles(FormBuilder *b, const Contract *c);
+void lower_close_tiles(FormBuilder *b, const Lowered *l, const Contract *c);
 /* Tensor Memory is given back when all threads are done with it, of all blocks of a cluster.  */
 void lower_free_tensor(FormBuilder *b, const Contract *c);
 void lower_part_blocks(FormBuilder *b, const Contract *c);

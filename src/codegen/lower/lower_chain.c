@@ -257,7 +257,7 @@ static void lower_turns(FormBuilder *b, Lowered *l) {
     lower_about(m, RESULTS);
     lower_results(b, l, last);
     if (last->stays && rprog_overlaps_between(l->r)) lower_computing_sync(b, last);
-    lower_close_tiles(b, last);
+    lower_close_tiles(b, l, last);
     if (last->ring) form_close(b);
     lower_free_tensor(b, last);
     lower_part_blocks(b, c);

@@ -281,7 +281,7 @@ void lower_steps(FormBuilder *b, Lowered *l) {
     if (c->ring) lower_ring(&(Make){b, l, c});
     else lower_stages(&(Make){b, l, c});
     lower_results(b, l, c);
-    lower_close_tiles(b, c);
+    lower_close_tiles(b, l, c);
     if (r->tail > 0 || c->ring) form_close(b);
     lower_free_tensor(b, c);
     lower_part_blocks(b, c);

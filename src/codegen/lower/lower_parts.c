@@ -18,6 +18,12 @@ void lower_statements(FormBuilder *b, const KernelGroup *g) {
     form_add(b, NODE_STORE, STORE_OUTPUTS);
 }
 
+bool lower_stores(const Lowered *l, const Contract *c) {
+    if (!c->r->stats) return true;
+    const StatFacts *f = rprog_stats_facts(c->p, c->r);
+    return f->any_stored && (c->r->stats != STATS_PARTIAL || f->emit_bytes[l->pass] > 0);
+}
+
 void lower_outputs(FormBuilder *b, const Lowered *l) {
     form_open(b, NODE_LOOP, LOOP_OUTPUTS);
     lower_statements(b, l->p->group);

@@ -105,10 +105,10 @@ static void add_pass(FormBuilder *b, const Contract *c, int pass, bool online, b
     Reductions of = {rprog_stats_facts(c->p, c->r)->group, pass, online};
     Node *walk = lower_reductions(b, NODE_LOOP, LOOP_WALK, of);
     lower_reductions(b, NODE_REDUCE, REDUCE_LANES, of);
-    if (first) {
-        sync_results(b, c)->note = "stages become parts of rows";
-        form_add(b, NODE_VALUES, VALUES_RESTS);
-    }
+    /* In blocks that stay parts of the tile before are read, if threads have met since.  */
+    if (first && !c->stays) sync_results(b, c)->note = "stages become parts of rows";
+    else if (first && !stats_followed(c->p, c->r, pass, online)) sync_results(b, c);
+    if (first) form_add(b, NODE_VALUES, VALUES_RESTS);
     Node *put = lower_reductions(b, NODE_STORE, STORE_WARPS, of);
     sync_results(b, c);
     Node *finish = lower_reductions(b, NODE_VALUES, VALUES_FINISH, of), *last = finish;
@@ -135,7 +135,7 @@ static void add_stats(FormBuilder *b, const Lowered *l, const Contract *c) {
             first = false;
         }
     }
-    if (!f->any_stored || (partial && f->emit_bytes[l->pass] == 0)) return;
+    if (!lower_stores(l, c)) return;
     uint64_t mask = partial ? (uint64_t)1 << l->pass : UINT64_MAX;
     Node *loop = open_outputs(b, c, false);
     if (!partial) read_values(b, c, loop, f->group->n_pass, false);

@@ -346,7 +346,7 @@ void lower_close_boxes(FormBuilder *b, const Device *dev) {
 }
 
 /* Shared memory is read to the end before the block leaves it.  */
-void lower_close_tiles(FormBuilder *b, const Contract *c) {
+void lower_close_tiles(FormBuilder *b, const Lowered *l, const Contract *c) {
     if (c->stays) form_close(b);
-    if (c->r->via == VIA_BOXES) add_bulk(b, SYNC_WAIT, 0);
+    if (c->r->via == VIA_BOXES && lower_stores(l, c)) add_bulk(b, SYNC_WAIT, 0);
 }

@@ -6,8 +6,9 @@
  * that computes arrives when its products of the slot are done.  Where results lie in Tensor Memory
  * one thread issues the products of all warps; scales of blocks have a warp of their own.  */
 
-/* Named barriers: of the warps that compute; of those that take turns, the first one's.  */
-enum { COMPUTING = 1, TURN = 2 };
+/* Named barriers: of the warps that compute a tile, of which two teams have one each; of those that
+ * take turns, the first one's.  */
+enum { COMPUTING = 1, TURN = 3 };
 
 static RingWarps using(const Contract *c) { return c->layout->ring[c->sums].use; }
 
@@ -20,8 +21,10 @@ void lower_open_tiles(FormBuilder *b, const Lowered *l) {
 }
 
 Node *lower_computing_sync(FormBuilder *b, const Contract *c) {
-    Node *n = form_sync(b, SYNC_NAMED, SYNC_BOTH, using(c).warps * 32);
+    int teams = rprog_in_turn(c->r);
+    Node *n = form_sync(b, SYNC_NAMED, SYNC_BOTH, using(c).warps / teams * WARP);
     n->sync.id = COMPUTING;
+    if (teams > 1) n->sync.team = TEAM_OWN;
     return n;
 }
 
