@@ -208,6 +208,7 @@ static void tell_load(const Story *s, int side) {
     }
     if (l->bytes) buf_puts(s->out, ", bytes until fragments are read and converted");
     if (l->raw) buf_puts(s->out, ", as it lies in memory until registers are made of it");
+    if (l->modulo) buf_printf(s->out, ", boxes of rows modulo %d", l->modulo);
     buf_printf(s->out, "; tile rows along %s, ", l->layout.inner == AX_K ? "K" : side ? "N" : "M");
     if (l->layout.bits) {
         buf_printf(s->out, "%d-byte chunks XORed with row bits %d..%d",

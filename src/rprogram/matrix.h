@@ -58,6 +58,9 @@ int64_t matrix_load_registers(const Problem *p, const Device *dev, const RProg *
 /* Units of warpgroups (b_smem), in the files of that name.  Can the operand be copied by boxes as
  * the unit takes it from shared memory?  */
 bool warpgroup_copies(const Problem *p, const ComputeUnit *u, int side);
+/* Maps of operands: they are parameters, 128 bytes each, of which any kernel may have 4096, with
+ * others.  */
+enum { WARPGROUP_MAPS = 24 };
 /* The same by boxes of rows whose numbers are equal modulo that; 0: it cannot.  */
 int warpgroup_modulo(const Problem *p, const ComputeUnit *u, int side, RBox *out);
 /* Can threads, if not boxes: chunk by chunk, 16 bytes each, by places of their own?  */

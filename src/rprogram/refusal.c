@@ -110,18 +110,23 @@ const char *rprog_ring_refusal(Arena *a, const Problem *p, const Device *dev) {
     const char *why = NULL;
     for (int i = 0; i < dev->n_unit; i++) {
         const ComputeUnit *u = &dev->unit[i];
-        int bytes = te_dtype_bytes(u->a), made = 0;
+        int bytes = te_dtype_bytes(u->a), made = 0, maps = 0;
         RRaw x;
         RBox box;
         if (!u->b_smem || !matrix_takes(p, u) || (u->tf32 && !p->tf32)) continue;
         if (warpgroup_fits(p, u)) return NULL;
         for (int side = 0; side < p->n_operand && !why; side++) {
             if (p->op[side].made || warpgroup_copies(p, u, side)) continue;
-            if (warpgroup_gathers(p, u, side) || warpgroup_modulo(p, u, side, &box)) continue;
+            if (warpgroup_gathers(p, u, side)) continue;
+            int modulo = warpgroup_modulo(p, u, side, &box);
+            maps += modulo;
+            if (modulo) continue;
             if (rprog_raw(p, side, BOX_SPAN / bytes, &x)) made++;
             else why = box_refusal(a, p, u, side);
         }
         if (!why && made > 1) why = "both operands would have to be made in registers";
+        if (!why && maps > WARPGROUP_MAPS)
+            why = "rows of both operands begin anywhere, which takes too many tensor maps";
     }
     return why;
 }

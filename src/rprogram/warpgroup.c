@@ -224,14 +224,12 @@ static const char *check_region(const Problem *p, const Device *dev, const RProg
     return NULL;
 }
 
-/* Boxes have whole atoms of the swizzle.  Maps are parameters, 128 bytes each, of which any kernel
- * may have 4096.  */
+/* Boxes have whole atoms of the swizzle.  */
 static const char *check_modulo(const Device *dev, const RProg *r, int side) {
-    enum { MAPS_MOST = 24 };  /* and room for other parameters */
     FragOrder order = rprog_row_order(dev, r, side);
-    int maps = r->load[0].modulo + r->load[1].modulo;
     if (r->load[side].modulo == 0) return NULL;
-    if (maps > MAPS_MOST) return "a kernel takes no more tensor maps";
+    if (r->load[0].modulo + r->load[1].modulo > WARPGROUP_MAPS)
+        return "a kernel takes no more tensor maps";
     if (order.n == 0)
         return "boxes of rows modulo a number have multiples of 8 rows";
     return r->via == VIA_DIRECT ? NULL : "rows modulo a number leave as the lanes hold them";

@@ -28,19 +28,21 @@ bool warpgroup_gathers(const Problem *p, const ComputeUnit *u, int side) {
 
 bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
     enum { WORD = 4 };
-    int raw = 0, bytes = te_dtype_bytes(u->a);
+    int raw = 0, maps = 0, bytes = te_dtype_bytes(u->a);
     if (u->tf32 && !p->tf32) return false;
     if (u->scale_k > 0 && !rtile_scaled(p)) return false; /* ones would be copied for nothing */
     for (int side = 0; side < p->n_operand; side++) {
         RRaw x;
         RBox box;
         if (warpgroup_copies(p, u, side) || warpgroup_gathers(p, u, side)) continue;
-        if (warpgroup_modulo(p, u, side, &box)) continue;
+        int modulo = warpgroup_modulo(p, u, side, &box);
+        maps += modulo;
+        if (modulo) continue;
         if (!u->k_major || !u->a_reg || !rprog_raw(p, side, BOX_SPAN / bytes, &x)) return false;
         if (WORD / bytes % x.pack) return false;      /* a register has all that share an element */
         raw++;
     }
-    return raw < 2;
+    return raw < 2 && maps <= WARPGROUP_MAPS;
 }
 
 bool warpgroup_converts(const Problem *p, const ComputeUnit *u) {

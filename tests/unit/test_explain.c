@@ -98,8 +98,12 @@ static void test_refusals(void **state) {
          "no matrix unit: none holds both i8 and u8"},
         {"op p(A: i16[512,512], B: i16[512,512]) -> C: i32[512,512] { C[m,n] += A[m,k] * B[n,k]; }",
          "no matrix unit: none takes i16, which operand a is"},
+        {"op p(A: f16[512,512], B: f16[512,516]) -> C: f16[512,516] { C[m,n] += A[m,k] * B[k,n]; }",
+         "no unit of warpgroups: the neighbours of operand b do not begin at multiples of 16"},
         {"op p(A: f16[512,516], B: f16[512,516]) -> C: f16[512,512] { C[m,n] += A[m,k] * B[n,k]; }",
-         "no unit of warpgroups: the neighbours of operand a do not begin at multiples of 16"},
+         "boxes of rows modulo 2; tile rows along K"},
+        {"op p(A: i8[512,515], B: i8[512,515]) -> C: i32[512,512] { C[m,n] += A[m,k] * B[n,k]; }",
+         "no unit of warpgroups: rows of both operands begin anywhere, which takes too many"},
         {"op p(A: i8[512,512], B: i8[512,512]) -> C: i32[512,512] { C[m,n] += A[m,k] * B[k,n]; }",
          "no unit of warpgroups: operand b lies along N, and wgmma.i8.i32 takes what lies along K"},
         {"op p(X: f16[8,28,28,96], W: f16[8,96,3,3,12]) -> Y: f16[8,28,28,8,96] {"
