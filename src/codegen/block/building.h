@@ -202,8 +202,9 @@ typedef struct {
                                * used in a later turn, and have bases of rows moved (else NULL) */
     Walk walk;
     struct RowAt *row;        /* KERNEL_ROW: what is of its sources */
-    struct WindowAt *window;  /* KERNEL_WINDOW, KERNEL_PERMUTE: what is defined for all of it */
-    struct PermuteAt *permute;
+    struct WindowAt *window;  /* KERNEL_WINDOW: what is defined for all of it */
+    Ir box[INDEX_AXES];       /* views: where the block's box begins along each axis of the map, */
+    Ir part[PERMUTE_SOURCES]; /* and a source's in shared memory */
     Elements at;
 } Kernel;
 

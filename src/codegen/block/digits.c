@@ -1,8 +1,8 @@
 #include "codegen/block/block.h"
 #include "codegen/expr/sizes.h"
 
-/* The index map as values: what a position, or the number of a block or of a thread, says of its
- * digits.  Every division by which a kernel finds its place is made here.  */
+/* What a number says of its digits, and a position of the root's indices.  Every division by which
+ * a kernel finds its place is made here.  */
 
 bool place_wide(int64_t extent, int64_t slack) { return extent > INT32_MAX - slack; }
 
@@ -30,24 +30,16 @@ void place_digits(const Cg *cg, Ir number, const TeExtent *count, int n, bool wi
     }
 }
 
-/* Neighbouring axes of the map, point by point or box by box.  */
-typedef struct {
-    int first, n;
-    bool boxes;
-} Axes;
-
-/* Defines the indices of some axes from their joint position, or from the number of a box.  */
-static void decode(const Kernel *k, Axes axes, Ir at, bool wide_at, Ir *index, bool *wide) {
+void place_axis(const Kernel *k, int axis, Ir at, bool wide_at, Ir *index, bool *wide) {
     const IndexMap *m = &k->task->map;
     TeExtent count[TE_MAX_INDICES] = {{0}};
     Ir digit[TE_MAX_INDICES];
-    int x[TE_MAX_INDICES], all = 0;
-    for (int a = axes.first; a < axes.first + axes.n; a++) {
-        const IndexAxis *axis = &m->axis[a];
-        for (int i = 0; i < axis->n; i++, all++) {
-            x[all] = axis->index[i];
-            count[all] = axes.boxes && axis->n == 1 ? index_tiles(k->cg->arena, m, a)
-                                               : m->root->index[x[all]].hi;
+    int x[TE_MAX_INDICES], all = 0, first = axis, end = axis + 1;
+    if (axis == ALONG_ALL) first = 0, end = m->n_axis;
+    for (int a = first; a < end; a++) {
+        for (int i = 0; i < m->axis[a].n; i++, all++) {
+            x[all] = m->axis[a].index[i];
+            count[all] = m->root->index[x[all]].hi;
         }
     }
     place_digits(k->cg, at, count, all, wide_at, digit);
@@ -58,33 +50,4 @@ static void decode(const Kernel *k, Axes axes, Ir at, bool wide_at, Ir *index, b
             index[x[i]] = ir_let_as(k->cg, place_base(wide[x[i]]), ir_numbered(k->cg, "i", x[i]),
                                     digit[i]);
     }
-}
-
-void place_axis(const Kernel *k, int axis, Ir at, bool wide_at, Ir *index, bool *wide) {
-    Axes axes = {axis, 1, false};
-    if (axis == ALONG_ALL) axes = (Axes){0, k->task->map.n_axis, false};
-    decode(k, axes, at, wide_at, index, wide);
-}
-
-void place_boxes(const Kernel *k, Ir at, bool wide_at, Ir *index, bool *wide) {
-    decode(k, (Axes){0, k->task->map.n_axis, true}, at, wide_at, index, wide);
-}
-
-void place_grid(const Kernel *k, Ir number, Ir *digit) {
-    const IndexMap *m = &k->task->map;
-    TeExtent count[INDEX_DIGITS];
-    for (int i = 0; i < m->n_grid; i++) count[i] = index_count(k->cg->arena, m, &m->grid[i]);
-    place_digits(k->cg, number, count, m->n_grid, false, digit);
-    for (int i = 0; i < m->n_grid; i++) {
-        if (!(m->down >> i & 1) || count[i].value == 1) continue;
-        Ir last = ir_sub(k->cg, size_divisor(k->cg, count[i], false), ir_int(k->cg, 1));
-        digit[i] = ir_sub(k->cg, last, digit[i]);
-    }
-}
-
-void place_thread_digits(const Kernel *k, Ir number, Ir *digit) {
-    const IndexMap *m = &k->task->map;
-    TeExtent count[INDEX_DIGITS];
-    for (int i = 0; i < m->n_thread; i++) count[i] = index_count(k->cg->arena, m, &m->thread[i]);
-    place_digits(k->cg, number, count, m->n_thread, false, digit);
 }

@@ -9,6 +9,7 @@ static void kernel(FormBuilder *b, Lowered *l, int number) {
     lower_domain(b->arena, l, l->r->threads, l->r->thread.extent[AX_M]);
     index_map(l->p, l->r, l->launch.span, &l->task->map);
     if (lower_empty(l->p)) return;
+    form_add(b, NODE_VALUES, VALUES_PLACE);
     form_open(b, NODE_LOOP, LOOP_OUTPUTS);
     if (root->kind == TE_REDUCE)
         form_add(b, NODE_LOOP, LOOP_FOLD)->of = l->p->group->root;

@@ -5,27 +5,6 @@
 /* Maps that change the layout: a box of points is read in the order of its sources, put down in
  * shared memory, and computed and written in the order of the outputs.  */
 
-/* What is defined for all of a kernel.  */
-struct PermuteAt {
-    Ir tid;
-    Ir first[PERMUTE_AXES];   /* the box's first point along each axis */
-    Ir part[PERMUTE_SOURCES]; /* the box of a source in shared memory */
-};
-
-/* A thread's vectors of a box, in some order of its axes, innermost first.  */
-typedef struct {
-    int axis[PERMUTE_AXES], n;
-    int64_t elements;         /* of the box */
-    int vec;
-} Walked;
-
-/* One of them: its turn, the number of its first element, how far that is from the box's first
- * point along each axis (NULL: not at all), and how many scopes are open.  */
-typedef struct {
-    Ir u, n, d[PERMUTE_AXES];
-    int open;
-} BoxVector;
-
 static const PermuteView *view_of(const Kernel *k) { return &k->task->p->permute; }
 
 static Ir unsigned_of(const Kernel *k, int64_t v) { return ir_number(k->cg, IR_U32, v); }
@@ -46,20 +25,13 @@ static TeDtype dtype_of(const Kernel *k, int source) {
 
 static void permute_place(Kernel *k) {
     Cg *cg = k->cg;
-    struct PermuteAt *at = k->permute = ARENA_NEW(cg->arena, struct PermuteAt);
-    Ir box[INDEX_DIGITS];
     ir_note(cg, "place: the box");
     Ir smem = kernel_smem(k, 16);
-    at->tid = ir_let(cg, "tid", ir_thread(cg));
-    place_grid(k, ir_block(cg, 0), box);
-    for (int a = view_of(k)->out.n_digit - 1; a >= 0; a--) {
-        Ir first = ir_mul_n(cg, ir_as(cg, IR_I32, box[a]), tile_of(k, a));
-        at->first[a] = ir_constant(cg, ir_numbered(cg, "g", a), first);
-    }
+    box_place(k);
     for (int i = 0; i < view_of(k)->n_source; i++)
-        at->part[i] = ir_let(cg, ir_numbered(cg, "part", i),
-                             kernel_room(k, smem, ir_storage(dtype_of(k, i)),
-                                         rprog_room_at(k->l->layout, ROOM_BOX, i)));
+        k->part[i] = ir_let(cg, ir_numbered(cg, "part", i),
+                            kernel_room(k, smem, ir_storage(dtype_of(k, i)),
+                                        rprog_room_at(k->l->layout, ROOM_BOX, i)));
     ir_simple(cg, IR_STMT_BLANK);
 }
 
@@ -90,68 +62,6 @@ static Ir place_in_tile(const Kernel *k, int source, const BoxVector *at, int ax
     return sum ? sum : unsigned_of(k, 0);
 }
 
-/* Defines the distances along the axes from an element's number.  */
-static void decode_number(Kernel *k, const Walked *w, Ir number, Ir *d) {
-    TeExtent count[PERMUTE_AXES] = {{0}};
-    Ir digit[PERMUTE_AXES];
-    for (int i = 0; i < w->n; i++) count[w->n - 1 - i] = size_number(tile_of(k, w->axis[i]));
-    place_digits(k->cg, number, count, w->n, false, digit);
-    for (int i = 0; i < w->n; i++) {
-        int a = w->axis[i];
-        d[a] = NULL;
-        if (tile_of(k, a) > 1)
-            d[a] = ir_let_as(k->cg, IR_U32, ir_numbered(k->cg, "d", a), digit[w->n - 1 - i]);
-    }
-}
-
-/* A point along an axis.  */
-static Ir point_along(const Kernel *k, const BoxVector *at, int a) {
-    Ir first = k->permute->first[a];
-    return at->d[a] ? ir_add(k->cg, first, ir_cast(k->cg, IR_I32, at->d[a])) : first;
-}
-
-/* Is the vector inside of the domain?  NULL: always.  */
-static Ir domain_test(const Kernel *k, const Walked *w, const BoxVector *at) {
-    Ir test = NULL;
-    for (int i = 0; i < w->n; i++) {
-        int a = w->axis[i];
-        if (index_ragged(&k->task->map, a))
-            test = ir_both(k->cg, test, ir_lt(k->cg, point_along(k, at, a), extent_of(k, a)));
-    }
-    return test;
-}
-
-static void open_if(Kernel *k, BoxVector *at, Ir test) {
-    if (!test) return;
-    ir_if(k->cg, test);
-    at->open++;
-}
-
-static int64_t rounds_of(const Kernel *k, const Walked *w) {
-    return ceil_div(w->elements, (int64_t)k->task->r->threads * w->vec);
-}
-
-/* Opens the loop over a thread's vectors of a box, inside the box and the domain.  */
-static BoxVector open_vectors(Kernel *k, const Walked *w) {
-    enum { UNROLLED = 8 };
-    Cg *cg = k->cg;
-    int threads = k->task->r->threads;
-    int64_t rounds = rounds_of(k, w);
-    BoxVector at = {.open = 1};
-    at.u = ir_count(cg, "u", rounds, rounds <= UNROLLED ? IR_UNROLL_ALL : UNROLLED);
-    Ir vector = ir_add(cg, ir_mul(cg, at.u, unsigned_of(k, threads)), k->permute->tid);
-    at.n = ir_let_as(cg, IR_U32, "n", ir_mul(cg, vector, unsigned_of(k, w->vec)));
-    if (rounds * threads * w->vec != w->elements)
-        open_if(k, &at, ir_lt(cg, at.n, unsigned_of(k, w->elements)));
-    decode_number(k, w, at.n, at.d);
-    open_if(k, &at, domain_test(k, w, &at));
-    return at;
-}
-
-static void close_vectors(Kernel *k, const BoxVector *at) {
-    for (int i = 0; i < at->open; i++) ir_close(k->cg);
-}
-
 /* ---- filling ---- */
 
 /* The source's element at the box's first point (`at` NULL), or at a place from there.  */
@@ -162,7 +72,7 @@ static Ir source_offset(const Kernel *k, const PermuteSource *x, const BoxVector
     for (int i = 0; i < x->n_order; i++) {
         int a = x->order[i];
         if (at ? tile_of(k, a) == 1 : is_whole(k, a)) continue;
-        Ir term = ir_as(cg, base, at ? at->d[a] : k->permute->first[a]);
+        Ir term = ir_as(cg, base, at ? at->d[a] : k->box[a]);
         if (x->stride[a] != 1 || x->varies[a])
             term = ir_mul(cg, term, size_of_stride(cg, &x->access, view_of(k)->moving[a]));
         sum = ir_sum(cg, sum, term);
@@ -183,9 +93,8 @@ static Ir is_inside(const Kernel *k, const PermuteSource *x, const BoxVector *at
         for (int a = 0; a < v->out.n_digit; a++) {
             Ir coef = cg_int(cg, TE_I64, f->coef[v->moving[a]]);
             if (ir_is(coef, 0)) continue;
-            sub = ir_add(cg, sub, ir_mul(cg, k->permute->first[a], coef));
-            if (at->d[a])
-                sub = ir_add(cg, sub, ir_mul(cg, ir_cast(cg, IR_I32, at->d[a]), coef));
+            sub = ir_add(cg, sub, ir_mul(cg, k->box[a], coef));
+            sub = ir_add(cg, sub, ir_mul(cg, ir_cast(cg, IR_I32, at->d[a]), coef));
         }
         test = ir_both(cg, test, size_inside(cg, sub, t->shape[d], false));
     }
@@ -197,10 +106,10 @@ static void put_down(Kernel *k, int source, const Walked *w, BoxVector at, Ir in
     Cg *cg = k->cg;
     bool along = tile_of(k, w->axis[0]) % w->vec == 0;
     Ir v = w->vec > 1 ? ir_count(cg, "v", w->vec, IR_UNROLL_ALL) : NULL;
-    if (v && !along) decode_number(k, w, ir_let_as(cg, IR_U32, "m", ir_add(cg, at.n, v)), at.d);
+    if (v && !along) box_decode(k, w, ir_let_as(cg, IR_U32, "m", ir_add(cg, at.n, v)), at.d);
     Ir to = ir_let_as(cg, IR_U32, "at",
                       place_in_tile(k, source, &at, w->axis[0], along ? v : NULL));
-    ir_set(cg, ir_element(cg, k->permute->part[source], skewed(k, source, to)),
+    ir_set(cg, ir_element(cg, k->part[source], skewed(k, source, to)),
            ir_lane(cg, ir_element(cg, in, at.u), v));
     if (v) ir_close(cg);
 }
@@ -212,14 +121,14 @@ static Ir fetch(Kernel *k, int source, const Walked *w) {
     Ir from = ir_let(cg, "from", ir_add(cg, cg_tensor(cg, x->access.tensor),
                                         source_offset(k, x, NULL)));
     IrType type = ir_vector(ir_storage(dtype_of(k, source)), w->vec);
-    int64_t rounds = rounds_of(k, w);
+    int64_t rounds = box_rounds(k, w);
     Ir in = x->guarded ? ir_zeros(cg, type, "in", rounds)
                        : ir_array(cg, type, "in", rounds, 0, 0);
-    BoxVector at = open_vectors(k, w);
-    if (x->guarded) open_if(k, &at, is_inside(k, x, &at));
+    BoxVector at = box_open(k, w);
+    if (x->guarded) box_open_if(k, &at, is_inside(k, x, &at));
     ir_set(cg, ir_element(cg, in, at.u),
            ir_load(cg, ir_add(cg, from, source_offset(k, x, &at)), w->vec));
-    close_vectors(k, &at);
+    box_close(k, &at);
     return in;
 }
 
@@ -227,16 +136,15 @@ static void permute_fill(Kernel *k, const Node *n) {
     int source = n->of;
     Cg *cg = k->cg;
     const PermuteSource *x = &view_of(k)->source[source];
-    Walked w = {.n = x->n_order, .vec = k->task->r->load[source].vec,
-                .elements = rprog_permute_elements(k->task->p, k->task->r, source)};
-    for (int i = 0; i < w.n; i++) w.axis[i] = x->order[i];
+    Walked w = {.vec = k->task->r->load[source].vec, .unroll = BOX_UNROLL, .domain = true};
+    for (int i = 0; i < x->n_order; i++) box_along(&w, x->order[i], tile_of(k, x->order[i]));
     ir_note(cg, "fill: %s in its own order, %d at a time",
             cg_tensor(cg, x->access.tensor)->name->word, w.vec);
     ir_scope(cg);
     Ir in = fetch(k, source, &w);
-    BoxVector at = open_vectors(k, &w);
+    BoxVector at = box_open(k, &w);
     put_down(k, source, &w, at, in);
-    close_vectors(k, &at);
+    box_close(k, &at);
     ir_close(cg);
 }
 
@@ -250,8 +158,9 @@ static void find_indices(Kernel *k, const BoxVector *place) {
     Ir number = NULL;
     bool wide = place_wide(out->extent, 0);
     for (int a = 0; a < out->n_digit; a++) {
-        Ir p = ir_let_as(cg, IR_I32, ir_numbered(cg, "p", a), point_along(k, place, a));
-        place_axis(k, a, p, false, at->index, at->wide);
+        Ir p = ir_let_as(cg, place_base(box_wide(k, a)), ir_numbered(cg, "p", a),
+                         box_point(k, place, a));
+        place_axis(k, a, p, box_wide(k, a), at->index, at->wide);
         number = number ? ir_add(cg, ir_mul(cg, number, extent_of(k, a)), p)
                         : ir_as(cg, place_base(wide), p);
     }
@@ -269,7 +178,7 @@ static Ir take_up(Kernel *k, int source, const BoxVector *at) {
     Ir first = place_in_tile(k, source, at, -1, NULL);
     Ir from = ir_let_as(cg, IR_U32, "at",
                         ir_add(cg, first, ir_mul(cg, p, unsigned_of(k, width))));
-    Ir pointer = ir_add(cg, k->permute->part[source], skewed(k, source, from));
+    Ir pointer = ir_add(cg, k->part[source], skewed(k, source, from));
     ir_set(cg, ir_element(cg, y, p), ir_load(cg, pointer, width));
     ir_close(cg);
     return y;
@@ -297,13 +206,12 @@ static void permute_elements(Kernel *k, const Node *n) {
     Elements *at = &k->at;
     const PermuteView *v = view_of(k);
     const KernelGroup *g = k->task->p->group;
-    Walked w = {.n = v->out.n_digit, .vec = k->task->vec,
-                .elements = rprog_permute_points(k->task->p, k->task->r)};
+    Walked w = {.vec = k->task->vec, .unroll = BOX_UNROLL, .domain = true};
     Ir y[PERMUTE_SOURCES];
     elements_order(k, v->out.index, v->out.n, k->task->vec);
-    for (int i = 0; i < w.n; i++) w.axis[i] = w.n - 1 - i;
+    for (int a = v->out.n_digit - 1; a >= 0; a--) box_along(&w, a, tile_of(k, a));
     ir_note(k->cg, "elements: %d at a time", at->vec);
-    BoxVector place = open_vectors(k, &w);
+    BoxVector place = box_open(k, &w);
     at->open = place.open;
     find_indices(k, &place);
     for (int i = 0; i < v->n_source; i++) y[i] = take_up(k, i, &place);

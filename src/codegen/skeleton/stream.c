@@ -4,48 +4,41 @@
 /* Maps, and reductions as loops: any program, extents known at run time included.  */
 
 /* Vectors of the block's elements; where the domain may end in one, those that are whole.  */
-static Ir open_vectors(Kernel *k, TeExtent all, IrBase base) {
+static Ir open_vectors(Kernel *k, Ir total) {
     Cg *cg = k->cg;
-    Elements *at = &k->at;
-    int threads = k->l->launch.block[0];
-    int64_t span = k->l->launch.span, rounds = span / threads / at->vec;
     bool folds = kernel_root(k)->rhs->kind == TE_REDUCE;
     bool rest = rprog_stream_rest(k->task->p, k->task->r);
-    ir_note(cg, "elements: %d at a time", at->vec);
-    Ir total = k->walk.results = ir_let_as(cg, base, "total", size_value(cg, all));
-    Ir u = ir_count(cg, "u", rounds, folds || rounds > 8 ? 1 : IR_UNROLL_ALL);
-    Ir vector = ir_add(cg, ir_mul_n(cg, u, threads), ir_as(cg, IR_I32, ir_thread(cg)));
-    Ir first = ir_mul(cg, ir_as(cg, base, ir_block(cg, 0)), ir_int(cg, span));
-    Ir own = ir_let_as(cg, base, "at", ir_add(cg, first, ir_mul_n(cg, vector, at->vec)));
-    at->open = 1;
-    if (!index_ragged(&k->task->map, 0)) return own;
-    if (rest) ir_if(cg, ir_binary(cg, IR_LE, own, ir_add_n(cg, total, -at->vec)));
-    else ir_if(cg, ir_lt(cg, own, total));
-    at->open++;
-    return own;
+    Walked w = {.vec = k->task->vec, .unroll = folds ? 1 : BOX_UNROLL, .domain = !rest};
+    ir_note(cg, "elements: %d at a time", w.vec);
+    box_along(&w, 0, k->l->launch.span);
+    BoxVector v = box_open(k, &w);
+    Ir at = ir_let(cg, "at", box_point(k, &v, 0));
+    if (rest) box_open_if(k, &v, ir_binary(cg, IR_LE, at, ir_add_n(cg, total, -w.vec)));
+    k->at.open = v.open;
+    return at;
 }
 
 /* Fewer elements than a vector has: a thread for each, of the block whose vector they would be.  */
-static Ir open_rest(Kernel *k, bool wide, IrBase base) {
+static Ir open_rest(Kernel *k, Ir total) {
     Cg *cg = k->cg;
-    Ir total = k->walk.results;
     ir_note(cg, "rest: less than %d elements", k->task->vec);
     ir_scope(cg);
     Ir whole = ir_binary(cg, IR_AND, total, ir_int(cg, -k->task->vec));
-    Ir own = ir_let_as(cg, base, "at", ir_add(cg, whole, ir_as(cg, IR_I32, ir_thread(cg))));
-    Ir block = place_part(cg, own, k->l->launch.span, wide);
-    ir_if(cg, ir_both(cg, ir_lt(cg, own, total), ir_binary(cg, IR_EQ, block, ir_block(cg, 0))));
+    Ir at = ir_let(cg, "at", ir_add(cg, whole, ir_as(cg, IR_I32, k->var.tid)));
+    Ir block = place_part(cg, at, k->l->launch.span, box_wide(k, 0));
+    ir_if(cg, ir_both(cg, ir_lt(cg, at, total), ir_binary(cg, IR_EQ, block, ir_block(cg, 0))));
     k->at.open = 2;
-    return own;
+    return at;
 }
 
 static void stream_elements(Kernel *k, const Node *n) {
     const IndexAxis *domain = &k->task->map.axis[0];
-    TeExtent all = index_total(k->cg->arena, &k->task->map);
-    bool wide = place_wide(all.value, k->l->launch.span);
+    bool wide = box_wide(k, 0);
+    TeExtent all = index_extent(k->cg->arena, &k->task->map, 0);
+    Ir total = ir_as(k->cg, place_base(wide), size_value(k->cg, all));
     elements_order(k, domain->index, domain->n, n->rest ? 1 : k->task->vec);
     k->at.flat = true;
-    Ir at = n->rest ? open_rest(k, wide, place_base(wide)) : open_vectors(k, all, place_base(wide));
+    Ir at = (n->rest ? open_rest : open_vectors)(k, total);
     elements_along(k, 0, at, wide);
 }
 
@@ -84,6 +77,7 @@ static void stream_fold(Kernel *k) {
 }
 
 const KernelRow kernel_stream = {
+    .place = box_place,
     .fold = stream_fold,
     .elements = stream_elements,
 };

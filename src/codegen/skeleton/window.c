@@ -27,30 +27,12 @@ static void point_to_patch(Kernel *k) {
     k->at.index[v->q] = ir_add(k->cg, w->col, w->j);
 }
 
-/* A multiple of an index as an int.  */
-static Ir define_first(Kernel *k, const char *name, Ir index, int64_t by) {
-    return ir_let_as(k->cg, IR_I32, name, ir_mul_n(k->cg, ir_as(k->cg, IR_I32, index), by));
-}
-
-static void place_patches(Kernel *k) {
-    Cg *cg = k->cg;
-    Elements *at = &k->at;
+static void place_patch(Kernel *k) {
     const WindowView *v = window_view(k);
-    TeExtent patches = index_numbers(cg->arena, &k->task->map);
-    bool wide = place_wide(patches.value, k->task->r->threads);
-    IrBase base = place_base(wide);
-    Ir first = ir_mul_n(cg, ir_cast(cg, base, ir_block(cg, 0)), k->task->r->threads);
-    Ir number = ir_let_as(cg, base, "at", ir_add(cg, first, ir_cast(cg, IR_I32, ir_thread(cg))));
-    if (index_rest(cg->arena, &k->task->map)) {
-        ir_if(cg, ir_binary(cg, IR_GE, number, size_value(cg, patches)));
-        ir_simple(cg, IR_STMT_RETURN);
-        ir_close(cg);
-    }
-    place_boxes(k, number, wide, at->index, at->wide);
-    if (v->p >= 0) k->window->row = define_first(k, "row", at->index[v->p], window_rows(k));
-    k->window->col = define_first(k, "col", at->index[v->q], window_strip(k));
-    if (window_lanes(k) > 1)
-        at->index[v->lane] = define_first(k, "n", at->index[v->lane], window_lanes(k));
+    place_axis(k, 0, k->box[0], box_wide(k, 0), k->at.index, k->at.wide);
+    k->window->row = ir_as(k->cg, IR_I32, window_along(k, k->box, AX_M));
+    k->window->col = ir_as(k->cg, IR_I32, window_along(k, k->box, AX_N));
+    if (v->lane >= 0) k->at.index[v->lane] = k->box[window_axis(k, AX_N) + 1];
 }
 
 static void window_place(Kernel *k) {
@@ -61,8 +43,9 @@ static void window_place(Kernel *k) {
     ir_note(k->cg, "place: patches of %d x %d outputs", window_rows(k),
             window_strip(k) * (window_shared(k) ? 1 : window_lanes(k)));
     name_loops(k);
+    box_place(k);
     if (window_shared(k)) window_tile_place(k);
-    else place_patches(k);
+    else place_patch(k);
     point_to_patch(k);
 }
 

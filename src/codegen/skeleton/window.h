@@ -9,9 +9,7 @@ typedef struct WindowAt {
     Ir i, j;                  /* ... and one in it: loops name these */
     Ir y, kk, f;              /* input row; row and column of the window: likewise */
     Ir source[WINDOW_SOURCES];   /* a map's inputs: values of rows */
-    Ir tid, row0, col0;       /* a block's tile: its first output, ... */
-    Ir first;                 /* ... its first point of the outer indices; the thread's is `at` */
-    Ir part, take, live;      /* shared memory, the patch in it, has the thread outputs (or NULL) */
+    Ir take, live;            /* the patch in shared memory, has the thread outputs (or NULL) */
 } WindowAt;
 
 static inline const WindowView *window_view(const Kernel *k) { return &k->task->p->window; }
@@ -29,6 +27,12 @@ static inline bool window_shared(const Kernel *k) { return k->task->r->keep == K
 /* The map's axis of p (AX_M) or q; the first one is that of the other indices.  */
 static inline int window_axis(const Kernel *k, AxisClass axis) {
     return axis == AX_M || window_view(k)->p < 0 ? 1 : 2;
+}
+
+/* What is of it; 0 if there is none.  */
+static inline Ir window_along(const Kernel *k, const Ir *at, AxisClass axis) {
+    bool none = axis == AX_M && window_view(k)->p < 0;
+    return none ? ir_int(k->cg, 0) : at[window_axis(k, axis)];
 }
 
 /* A row of source n: elements of a load, loads, elements before the first that is needed.  */

@@ -17,26 +17,10 @@ static bool has_idle(const Kernel *k, const WindowTile *t) {
     return t->down * t->across * t->planes != k->task->r->threads;
 }
 
-static bool is_wide(const Kernel *k, const WindowTile *t) {
-    return place_wide(window_view(k)->outer, t->planes);
-}
-
 static const WindowTile *tile_of(const Kernel *k) {
     WindowTile *t = ARENA_NEW(k->cg->arena, WindowTile);
     *t = rprog_window_tile(k->task->p, k->task->r);
     return t;
-}
-
-/* First output of the block along an axis, whose tile has this number.  */
-static Ir block_first(Kernel *k, AxisClass axis, Ir tile) {
-    return ir_let_as(k->cg, IR_I32, axis == AX_M ? "m0" : "n0",
-                     ir_mul(k->cg, tile, ir_int(k->cg, k->task->r->block.extent[axis])));
-}
-
-/* The thread's.  */
-static Ir thread_first(Kernel *k, AxisClass axis, Ir first, Ir patch) {
-    Ir own = ir_mul_n(k->cg, ir_as(k->cg, IR_I32, patch), k->task->r->thread.extent[axis]);
-    return ir_let_as(k->cg, IR_I32, axis == AX_M ? "row" : "col", ir_add(k->cg, first, own));
 }
 
 /* Has the thread outputs?  NULL: all have.  */
@@ -44,48 +28,36 @@ static Ir define_live(Kernel *k, const WindowTile *t, Ir at) {
     Cg *cg = k->cg;
     Ir test = NULL;
     if (has_idle(k, t))
-        test = ir_lt(cg, k->window->tid,
+        test = ir_lt(cg, k->var.tid,
                      ir_number(cg, IR_U32, (int64_t)t->down * t->across * t->planes));
     if (is_ragged(k)) test = ir_both(cg, test, ir_lt(cg, at, outer_points(k)));
     return test ? ir_let(cg, "live", test) : NULL;
 }
 
 /* The part of shared memory, and where the thread's patch begins in it.  */
-static void define_part(Kernel *k, const WindowTile *t) {
+static void define_part(Kernel *k, const WindowTile *t, const Ir *own) {
     Cg *cg = k->cg;
     const WindowSource *x = tiled(k);
-    WindowAt *w = k->window;
     Ir smem = kernel_smem(k, 128);
-    w->part = ir_let(cg, "part", kernel_room(k, smem, ir_storage(x->read->type), 0));
-    Ir plane = ir_as(cg, IR_I32, place_part(cg, w->tid, (int64_t)t->down * t->across, false));
-    Ir down = ir_mul_n(cg, ir_sub(cg, w->row, w->row0), x->step_m);
-    Ir row = ir_mul_n(cg, ir_add(cg, ir_mul_n(cg, plane, t->rows), down), t->pitch);
-    Ir along = ir_mul_n(cg, ir_sub(cg, w->col, w->col0), x->step_n);
-    w->take = ir_let_as(cg, IR_I32, "take", ir_add(cg, row, along));
+    k->part[0] = ir_let(cg, "part", kernel_room(k, smem, ir_storage(x->read->type), 0));
+    Ir down = ir_mul_n(cg, window_along(k, own, AX_M), x->step_m);
+    Ir row = ir_mul_n(cg, ir_add(cg, ir_mul_n(cg, own[0], t->rows), down), t->pitch);
+    Ir along = ir_mul_n(cg, window_along(k, own, AX_N), x->step_n);
+    k->window->take = ir_let_as(cg, IR_I32, "take", ir_add(cg, row, along));
 }
 
 void window_tile_place(Kernel *k) {
     Cg *cg = k->cg;
-    const WindowView *v = window_view(k);
     const WindowTile *t = tile_of(k);
-    WindowAt *w = k->window;
-    IrBase base = place_base(is_wide(k, t));
-    Ir tile[INDEX_DIGITS], patch[INDEX_DIGITS], none = ir_int(cg, 0);
-    int p = window_axis(k, AX_M), q = window_axis(k, AX_N);
-    w->tid = ir_let(cg, "tid", ir_thread(cg));
-    place_grid(k, ir_let(cg, "tile", ir_block(cg, 0)), tile);
-    place_thread_digits(k, w->tid, patch);
-    w->col0 = block_first(k, AX_N, tile[q]);
-    w->row0 = block_first(k, AX_M, v->p < 0 ? none : tile[p]);
-    w->first = ir_let_as(cg, base, "first",
-                         ir_mul_n(cg, ir_cast(cg, base, tile[0]), t->planes));
-    w->col = thread_first(k, AX_N, w->col0, patch[q]);
-    w->row = thread_first(k, AX_M, w->row0, v->p < 0 ? none : patch[p]);
-    Ir plane = ir_as(cg, IR_I32, place_part(cg, w->tid, (int64_t)t->down * t->across, false));
-    Ir at = ir_let_as(cg, base, "at", ir_add(cg, w->first, plane));
-    w->live = define_live(k, t, at);
-    place_axis(k, 0, t->planes > 1 ? at : w->first, is_wide(k, t), k->at.index, k->at.wide);
-    define_part(k, t);
+    Ir own[INDEX_AXES] = {0}, at[INDEX_AXES];
+    box_place_thread(k, own);
+    for (int a = 0; a < k->task->map.n_axis; a++) at[a] = ir_add(cg, k->box[a], own[a]);
+    k->window->row = ir_let_as(cg, IR_I32, "row", window_along(k, at, AX_M));
+    k->window->col = ir_let_as(cg, IR_I32, "col", window_along(k, at, AX_N));
+    Ir plane = ir_let_as(cg, place_base(box_wide(k, 0)), "at", at[0]);
+    k->window->live = define_live(k, t, plane);
+    place_axis(k, 0, plane, box_wide(k, 0), k->at.index, k->at.wide);
+    define_part(k, t, own);
 }
 
 /* ---- filling ---- */
@@ -97,11 +69,14 @@ typedef struct {
 } TilePoint;
 
 /* What a sliding dimension adds to an offset.  */
-static Ir slide_term(const Kernel *k, int d, Ir first, int64_t step, Ir at, bool wide) {
+static Ir slide_term(const Kernel *k, AxisClass axis, Ir at, bool wide) {
     const Cg *cg = k->cg;
-    Ir sum = ir_add(cg, ir_mul_n(cg, first, step), at);
-    return ir_mul(cg, wide ? ir_as(cg, IR_I64, sum) : sum,
-                  cg_extent(cg, &cg->te->tensor[tiled(k)->access.tensor].stride[d]));
+    const WindowSource *x = tiled(k);
+    bool down = axis == AX_M;
+    TeExtent stride = cg->te->tensor[x->access.tensor].stride[down ? x->dim_m : x->dim_n];
+    Ir first = ir_mul_n(cg, window_along(k, k->box, axis), down ? x->step_m : x->step_n);
+    Ir sum = ir_add(cg, first, at);
+    return ir_mul(cg, wide ? ir_as(cg, IR_I64, sum) : sum, size_value(cg, stride));
 }
 
 /* What the indices that neither slide nor number the planes add to `sum`.  */
@@ -123,21 +98,20 @@ static Ir add_indices(const Kernel *k, const WindowTile *t, Ir sum, bool wide) {
 /* The element in memory: all indices but the sliding ones from the access.  */
 static Ir source(const Kernel *k, const WindowTile *t, const TilePoint *at) {
     const Cg *cg = k->cg;
-    const WindowAt *w = k->window;
     const WindowSource *x = tiled(k);
     bool wide = rprog_wide(k->task->p, k->task->r, &x->access, -1);
     uint32_t slides = 1u << x->dim_n;
     int64_t by[TE_MAX_RANK] = {0};
     by[x->dim_n] = x->base_n;
-    Ir sum = slide_term(k, x->dim_n, w->col0, x->step_n, at->x, wide);
+    Ir sum = slide_term(k, AX_N, at->x, wide);
     if (x->dim_m >= 0) {
         slides |= 1u << x->dim_m;
         by[x->dim_m] = x->base_m;
-        sum = ir_add(cg, sum, slide_term(k, x->dim_m, w->row0, x->step_m, at->y, wide));
+        sum = ir_add(cg, sum, slide_term(k, AX_M, at->y, wide));
     }
     sum = add_indices(k, t, sum, wide);
     if (t->planes > 1) {
-        Ir plane = ir_add(cg, w->first, at->plane);
+        Ir plane = ir_add(cg, k->box[0], at->plane);
         sum = ir_add(cg, sum, ir_mul(cg, wide ? ir_as(cg, IR_I64, plane) : plane,
                                      cg_int(cg, TE_I64, window_view(k)->outer_step)));
     }
@@ -160,30 +134,30 @@ static Ir inside(const Kernel *k, const TilePoint *at) {
         test = ir_both(cg, test, size_inside(cg, sub, t->shape[d], window_wide(k, x, d)));
     }
     if (is_ragged(k))
-        test = ir_both(cg, test, ir_lt(cg, ir_add(cg, k->window->first, at->plane),
-                                       outer_points(k)));
+        test = ir_both(cg, test, ir_lt(cg, ir_add(cg, k->box[0], at->plane), outer_points(k)));
     return test;
 }
 
-/* Defines the element that has number `u` in the tile.  */
-static TilePoint define_point(Kernel *k, const WindowTile *t, Ir u) {
-    Cg *cg = k->cg;
+/* Defines the subscript of a sliding dimension, so far behind the box's first.  */
+static Ir slid(Kernel *k, const WindowSource *x, int d, Ir by) {
+    bool along = d == x->dim_n;
+    Ir first = window_steps(k, x, d, window_along(k, k->box, along ? AX_N : AX_M));
+    Ir base = ir_int(k->cg, along ? x->base_n : x->base_m);
+    return ir_let_as(k->cg, place_base(window_wide(k, x, d)), along ? "wx" : "wy",
+                     ir_add(k->cg, ir_add(k->cg, first, by), base));
+}
+
+/* Defines the element with a number.  */
+static TilePoint define_point(Kernel *k, const WindowTile *t, Ir number) {
     const WindowSource *w = tiled(k);
-    TilePoint at = {0};
-    Ir row = place_part(cg, u, t->columns, false);
-    if (t->planes > 1) row = ir_rem(cg, row, ir_number(cg, IR_U32, t->rows));
-    at.x = ir_let_as(cg, IR_I32, "x", ir_rem(cg, u, ir_number(cg, IR_U32, t->columns)));
-    at.y = ir_let_as(cg, IR_I32, "y", row);
-    at.plane = ir_let_as(cg, IR_I32, "p",
-                         t->planes > 1 ? place_part(cg, u, (int64_t)t->rows * t->columns, false)
-                                       : ir_int(cg, 0));
-    at.along = ir_let_as(cg, place_base(window_wide(k, w, w->dim_n)), "wx",
-                         ir_add(cg, ir_add(cg, window_steps(k, w, w->dim_n, k->window->col0), at.x),
-                                ir_int(cg, w->base_n)));
-    if (w->dim_m < 0) return at;
-    at.down = ir_let_as(cg, place_base(window_wide(k, w, w->dim_m)), "wy",
-                        ir_add(cg, ir_add(cg, window_steps(k, w, w->dim_m, k->window->row0), at.y),
-                               ir_int(cg, w->base_m)));
+    const TeExtent size[] = {size_number(t->planes), size_number(t->rows), size_number(t->columns)};
+    Ir d[3];
+    place_digits(k->cg, number, size, 3, false, d);
+    TilePoint at = {.x = ir_let_as(k->cg, IR_I32, "x", d[2]),
+                    .y = ir_let_as(k->cg, IR_I32, "y", d[1]),
+                    .plane = ir_let_as(k->cg, IR_I32, "p", d[0])};
+    at.along = slid(k, w, w->dim_n, at.x);
+    if (w->dim_m >= 0) at.down = slid(k, w, w->dim_m, at.y);
     return at;
 }
 
@@ -202,20 +176,19 @@ static Ir tested_value(Kernel *k, Ir test, Ir value) {
 
 void window_tile_fill(Kernel *k, const Node *n) {
     (void)n;
-    enum { UNROLLED = 8 };
     Cg *cg = k->cg;
     const TeTensor *x = &cg->te->tensor[tiled(k)->access.tensor];
     const WindowTile *t = tile_of(k);
     int64_t all = (int64_t)t->planes * t->rows * t->columns;
     Ir u = ir_name(cg, ir_type(IR_I32), "u");
-    ir_loop(cg, u, k->window->tid, ir_lt(cg, u, ir_int(cg, all)),
-            (IrNext){IR_ADD, ir_int(cg, k->task->r->threads)}, UNROLLED);
+    ir_loop(cg, u, k->var.tid, ir_lt(cg, u, ir_int(cg, all)),
+            (IrNext){IR_ADD, ir_int(cg, k->task->r->threads)}, BOX_UNROLL);
     TilePoint at = define_point(k, t, u);
     Ir test = inside(k, &at), value = cg_decode(cg, x->dtype, source(k, t, &at));
     Ir row = ir_add(cg, ir_mul_n(cg, at.plane, t->rows), at.y);
     Ir to = ir_let_as(cg, IR_I32, "to", ir_add(cg, ir_mul_n(cg, row, t->pitch), at.x));
     if (test) value = tested_value(k, test, value);
-    ir_set(cg, ir_element(cg, k->window->part, to), value);
+    ir_set(cg, ir_element(cg, k->part[0], to), value);
     ir_close(cg);
 }
 
@@ -229,7 +202,7 @@ void window_tile_row(Kernel *k, Ir to) {
     else if (tiled(k)->dim_m >= 0)
         row = ir_add(cg, row, ir_mul_n(cg, w->kk, tiled(k)->dil_m * t->pitch));
     Ir u = ir_count(cg, "u", rprog_window_loads(k->task->p, k->task->r, 0), IR_UNROLL_ALL);
-    window_row_put(k, to, u, width, ir_add(cg, w->part, ir_add(cg, row, ir_mul_n(cg, u, width))),
+    window_row_put(k, to, u, width, ir_add(cg, k->part[0], ir_add(cg, row, ir_mul_n(cg, u, width))),
                    tiled(k)->read->type);
     ir_close(cg);
 }
