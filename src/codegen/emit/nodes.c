@@ -34,6 +34,12 @@ static void take_turns(Kernel *k, Ir step, Ir steps) {
  * loops are not to be unrolled.  */
 static void make_steps(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
+    if (n->loop.unroll == IR_UNROLL_ALL) {
+        k->var.step = ir_count(cg, n->loop.var, n->loop.count, IR_UNROLL_ALL);
+        make_nodes(k, n->child);
+        ir_close(cg);
+        return;
+    }
     Ir step = k->var.step = ir_variable(cg, IR_I32, n->loop.var, ir_int(cg, 0));
     Ir steps = k->var.steps;
     if (n->loop.less) steps = ir_sub(cg, steps, ir_int(cg, n->loop.less));

@@ -265,6 +265,13 @@ static void add_step(const Make *m, int under_way) {
     lower_take(m->b, m->c->turns);
 }
 
+/* Steps that are kept are known, and so are their slots and the places of their rows: nobody
+ * computes them where the code of all is short.  */
+static void open_taken(const Contract *c, Node *n) {
+    enum { SHORT = 64 };      /* products, of some 20 instructions each */
+    if (c->kept && c->steps * c->matrix.tiles[AX_K] <= SHORT) n->loop.unroll = 0;
+}
+
 /* Products of one step are under way while the next stage is waited for; then the stage of those
  * is free.  With one stage it has to be before, and where the sums of a step join others.  */
 static void add_products(const Make *m) {
@@ -282,7 +289,7 @@ static void add_products(const Make *m) {
     add_turn(m, SYNC_BOTH);
     lower_slots(m->b, c->turns, true)->to = under_way && !c->kept;
     if (region >= 0) lower_barrier(m->b, SYNC_WAIT, region, RING_FULL);
-    lower_open_turns(m->b, c, "taken");
+    open_taken(c, lower_open_turns(m->b, c, "taken"));
     add_half_turn(m);
     add_step(m, under_way);
     form_close(m->b);
