@@ -26,7 +26,7 @@
  *
  * A program that streams k is the first product's contract program with another end (ending.h):
  * the folds' instructions, the second product's clocks of the unit, wavefronts and outputs, and V,
- * which a block loads half way.
+ * which a block loads before its steps, one of warpgroups half way.
  *
  * Blocks run in waves (phases.c); blocks that visit fewer turns (ColumnBounds) fill each other's
  * gaps, longest first, so that all take their mean.  */

@@ -20,8 +20,8 @@
  * min(ahead, n).
  *
  * - FILL: block_start + dram.latency + min(S-1, n) * r * stage bytes / share for each phase.  What
- *   a chain loads for its second product comes when half of the steps are begun: r * bytes / share
- *   beyond the unit's clocks for the other half.
+ *   a chain loads for its second product comes before, on units of warpgroups when half of the
+ *   steps are begun: r * bytes / share beyond the unit's clocks for the other half.
  * - EPILOGUE: r * (sectors stored * 32 / store share + sums of slices + output elements * (epilogue
  *   operations + 4) / issue) + l2.latency; store share = min(port, L2 write rate / active): a block
  *   ends as soon as L2, which writes back, has its outputs; their way to DRAM is in DRAM. L1 writes
@@ -432,7 +432,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     double tiles = (double)rprog_blocks(p, r), blocks = tiles * r->split - r->tail + r->tail_blocks;
     double all_steps = (double)rprog_tiles(p, r, AX_K);
     if (e->kept) s.teams = rprog_in_turn(r);
-    s.behind = e->loads;
+    *(m->dev->unit[r->unit].b_smem ? &s.behind : &s.region) += e->loads;
     if (e->loads > 0) s.bytes += e->loads / (all_steps * mp_tiles_of_block(m, r));
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm};
     fill_counts(m, r, &s, &e->leaving, tiles, out);

@@ -23,7 +23,7 @@ enum { MP_STORED = 4 };
  * latter; elements of a block that it makes there (0: its results), operations for each, those that
  * store it among them, functions and divisions; of rows: instructions of a block, and clocks that
  * it waits for meetings of threads.  Where results of the k-steps are an operand of another
- * product: bytes of the other one, which a block loads half way; clocks of the unit and wavefronts
+ * product: bytes of the other one, which a block loads once; clocks of the unit and wavefronts
  * of shared memory of a block; how its results leave (no program: the results of the k-steps do);
  * does a block that stays copy the second operand of the k-steps once?  */
 typedef struct {

@@ -13,7 +13,7 @@ typedef struct {
     double groups, group_fma, group_issue;/* per warp: fragments fetched together */
     double own_issue;         /* of warpgroups: what they issue themselves */
     double region;            /* of `bytes`, what a block loads once, times its steps */
-    double behind;            /* bytes that a block loads once, for what follows its steps */
+    double behind;            /* bytes that a block loads half way, for what follows its steps */
     double teams;             /* warpgroups that multiply tiles of their own at the same time */
 } Step;
 
