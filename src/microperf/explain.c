@@ -137,8 +137,12 @@ static void tell_scales(const Story *s) {
     const char *refusal = rprog_scales_refusal(s->out->arena, s->p, s->dev);
     if (!refusal && !rtile_scaled(s->p)) return;
     buf_puts(s->out, "  scales of blocks: ");
+    const ComputeUnit *u = &s->dev->unit[s->best->prog.unit];
     if (refusal) buf_printf(s->out, "converted with their elements: %s\n", refusal);
-    else buf_printf(s->out, "applied by %s, from %s\n", s->dev->unit[s->best->prog.unit].name,
+    else if (u->scale_k == 0)
+        buf_printf(s->out, "multiply the sums of %d products each as they are added\n",
+                   (int)s->best->prog.warp.extent[AX_K]);
+    else buf_printf(s->out, "applied by %s, from %s\n", u->name,
                     rprog_tensor(s->dev, &s->best->prog) ? "Tensor Memory" : "registers");
 }
 

@@ -84,7 +84,7 @@ double mp_matrix_extra(const Model *m, const RProg *r) {
         n += 2.0 * rprog_unit_registers(m->dev, r, side) * r->warp.extent[axis] /
              r->thread.extent[axis];
     }
-    if (rprog_promotes(m->p, m->dev, r)) n += mp_lane_sums(m, r) / slices;
+    if (rprog_promotes(m->p, m->dev, r)) n += (mp_lane_sums(m, r) + mp_scaled_sums(m, r)) / slices;
     return n;
 }
 

@@ -32,6 +32,8 @@ double mp_ring_clocks(const Model *m, const RProg *r, double rate);
 double mp_made_clocks(const Model *m, const RProg *r, const Step *s);
 /* ... by the lane that copies columns of pixels.  */
 double mp_copying_clocks(const Model *m, const RProg *r, const Step *s);
+/* Instructions of a lane that multiply scales of rows and columns in a step, for its sums.  */
+double mp_scaled_sums(const Model *m, const RProg *r);
 double mp_joining_clocks(const Model *m, const RProg *r, double rate);    /* 0: sums join none */
 /* From the last product of a tile until other sums may take the place of its own; 0: they lie in
  * registers.  */

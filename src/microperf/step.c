@@ -97,6 +97,7 @@ Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
     }
     share_region(m, r, c, &s);
     mp_add_scales(m, r, s.warps, &s);
+    mp_add_sum_scales(m, r, &s);
     s.bytes = s.sectors * SECTOR;
     return s;
 }

@@ -24,6 +24,8 @@ double mp_chunk_issue(const Model *m, const RProg *r, int side);
 double mp_load_passes(const RLoad *l, double passes, double stores);
 /* Scales of blocks, of which each of so many warps reads those of its rows.  */
 void mp_add_scales(const Model *m, const RProg *r, double warps, Step *s);
+/* Those by which sums of a step are multiplied.  */
+void mp_add_sum_scales(const Model *m, const RProg *r, Step *s);
 /* Clocks of one SM for one step of each of `resident` blocks, were the unit the only limit: a warp
  * computes one group of fragments while the next is fetched.  */
 double mp_unit_clocks(const Model *m, const RProg *r, const Step *s, double resident);

@@ -202,7 +202,7 @@ double mp_copying_clocks(const Model *m, const RProg *r, const Step *s) {
 /* A warpgroup's products of a step and then its sums of it, which join others.  */
 double mp_joining_clocks(const Model *m, const RProg *r, double rate) {
     if (!rprog_promotes(m->p, m->dev, r)) return 0;
-    double adds = rprog_team(m->dev, r) * mp_lane_sums(m, r);
+    double adds = rprog_team(m->dev, r) * (mp_lane_sums(m, r) + mp_scaled_sums(m, r));
     return mp_ring_clocks(m, r, rate) / warpgroups(m, r) + adds / m->issue;
 }
 
@@ -267,7 +267,9 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
     s.issue += boxes_issue(m, r, c) + mp_team_issue(m, r, c);
     add_region(m, r, c, &s);
     add_tensor_scales(m, r, &s);
-    if (rprog_promotes(m->p, m->dev, r)) s.issue += s.warps * mp_lane_sums(m, r);
+    if (rprog_promotes(m->p, m->dev, r))
+        s.issue += s.warps * (mp_lane_sums(m, r) + mp_scaled_sums(m, r));
+    mp_add_sum_scales(m, r, &s);
     s.wavefronts += s.stored;
     s.bytes = s.sectors * SECTOR;
     return s;

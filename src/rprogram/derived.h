@@ -293,6 +293,19 @@ typedef struct {
 } RScales;
 bool rprog_scales(const Problem *p, const Device *dev, const RProg *r, int side, RScales *out);
 
+/* Scales of blocks of an operand that the unit does not apply (matrix_scales_sums): the products of
+ * elements in a k-step are summed by themselves (rprog_promotes), and multiplied by the step's
+ * scales as they join the others.  A lane reads what it needs of a step before its products.
+ * False: it has none.  */
+typedef struct {
+    const TeExpr *read;
+    int share;                /* neighbours of the warp's tile along the operand's own axis that
+                               * share one, which all lanes read; 0: each slot has its own */
+    int n;                    /* that a lane reads */
+} RSumScales;
+bool rprog_sum_scales(const Problem *p, const Device *dev, const RProg *r, int side,
+                      RSumScales *out);
+
 /* Shared-memory traffic of the mapping above, exact: reads of a fragment by one warp in one k-step,
  * wavefronts of each (of ldmatrix: of each of its matrices, as many as there are passes), and of
  * storing one whole stage of an operand's tile.  A chunk whose direction is not the tile's inner

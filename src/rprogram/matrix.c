@@ -51,13 +51,16 @@ static bool is_narrow(const ComputeUnit *u) {
     return te_dtype_narrow(packed == TE_DTYPE_COUNT ? u->a : packed);
 }
 
-int matrix_promoted_most(const ComputeUnit *u) { return PROMOTED_MAX / te_dtype_values(u->a); }
+int matrix_promoted_most(const ComputeUnit *u) {
+    return is_narrow(u) ? PROMOTED_MAX / te_dtype_values(u->a) : INT32_MAX;
+}
 
 bool rprog_promotes(const Problem *p, const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
     bool permitted = p->accum == TE_F16 || p->accum == TE_BF16;
     bool few = rprog_static_axis(p, AX_K) && p->extent[AX_K] <= matrix_promoted_most(u);
-    return rprog_matrix(dev, r) && !u->tmem && is_narrow(u) && !permitted && !few;
+    bool narrow = is_narrow(u) && !permitted && !few;
+    return rprog_matrix(dev, r) && !u->tmem && (narrow || matrix_scales_sums(p, u));
 }
 
 /* Has the device a warp-wide load of matrices from shared memory?  Profiles list it late.  */

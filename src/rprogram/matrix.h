@@ -24,8 +24,12 @@ bool matrix_usable(const ComputeUnit *u);
 /* Do its operands hold those of these sides (bit 0: a, bit 1: b), as they are or swapped?  */
 bool matrix_holds_sides(const ComputeUnit *u, const Problem *p, int sides);
 
-/* Does the unit apply the scales that operands have, if any (scales.c)?  Registers for them.  */
+/* Do operands have scales that the unit knows nothing of, so that sums of a step are multiplied by
+ * them (scales.c)?  Does the unit apply those that there are, or are there steps with one for each
+ * row?  Registers for them.  */
+bool matrix_scales_sums(const Problem *p, const ComputeUnit *u);
 bool matrix_scales(const Problem *p, const ComputeUnit *u);
+const char *matrix_check_scales(const Problem *p, const Device *dev, const RProg *r);
 int64_t matrix_scale_registers(const Problem *p, const Device *dev, const RProg *r);
 
 /* May operand `side` lie in shared memory as bytes (RLoad.bytes)?  */

@@ -68,5 +68,7 @@ const char *matrix_check(const Problem *p, const Device *dev, const RProg *r) {
     int most = matrix_promoted_most(&dev->unit[r->unit]);
     if (rprog_promotes(p, dev, r) && r->warp.extent[AX_K] > most)
         return "partial sums of more than 128 terms";
+    const char *why = matrix_check_scales(p, dev, r);
+    if (why) return why;
     return check_fragments(p, dev, r);
 }

@@ -1,4 +1,5 @@
 /* The text form, written.  */
+#include "rprogram/matrix.h"
 #include "rprogram/skeleton.h"
 
 const char *const rprog_key_name[KEY_COUNT] = {
@@ -87,6 +88,8 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
         if (r->skeleton == SK_CHAIN && r->unit_v != r->unit)
             buf_printf(out, " %s", dev->unit[r->unit_v].name);
         if (r->swapped) buf_puts(out, " swapped");
+        if (rprog_matrix(dev, r) && matrix_scales_sums(p, &dev->unit[r->unit]))
+            buf_puts(out, " scaled");
         break;
     case KEY_BLOCK: print_tile(out, &r->block, rprog_axes(r)); break;
     case KEY_WARP: print_tile(out, &r->warp, rprog_axes(r)); break;

@@ -79,7 +79,8 @@ typedef struct {
     RRaw raw;                 /* l->raw: of what registers are made, read box by box: rows of ... */
     int span;                 /* ... so many bytes, ... */
     int atom;                 /* ... of which the swizzle moves so many together */
-    RScales scales;           /* that the unit takes beside the elements */
+    RScales scales;           /* that the unit takes beside the elements, ... */
+    RSumScales sum_scales;    /* ... or by which sums of a step are multiplied */
     bool bytes;               /* fetched as bytes, converted right before the products, ... */
     bool fours;               /* ... or beside such: four k of a row at once */
 } Side;
@@ -93,7 +94,8 @@ typedef struct {
     FragOrder order;          /* of columns of a warp's tiles: which one is at each place, ... */
     FragOrder own;            /* ... and from each of a lane's columns to its place among them */
     int products;
-    bool promotes;
+    bool promotes;            /* sums of a step join the others behind it, ... */
+    bool scales;              /* ... multiplied by the scales of its blocks */
     bool tensor;              /* results lie in Tensor Memory until the last product has ended */
     int columns, blocks;      /* of an instruction that one thread issues */
     int tiles[AX_CLASSES];    /* instructions of a warp; along k: slices of a step */
@@ -140,6 +142,10 @@ static inline bool side_boxes(const Side *s) { return !s->made && !s->l->team; }
 /* How many maps describe it.  */
 static inline int side_maps(const Side *s) {
     return !side_boxes(s) ? 0 : s->l->modulo ? s->l->modulo : 1;
+}
+/* Are the sums of a matrix unit of the type that the statement sums in?  Scaled ones are.  */
+static inline bool contract_sums_values(const Contract *c) {
+    return c->matrix.scales || c->matrix.unit->acc == c->p->con.acc;
 }
 static inline const Ring *contract_turns(const Contract *c) { return &c->layout->ring[c->turns]; }
 #endif

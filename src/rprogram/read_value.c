@@ -17,12 +17,17 @@ static bool more_words(const Reader *r) {
     return reader_word(&at).len > 0;
 }
 
-/* The word that may stand behind a unit.  */
-static Status read_swapped(Reader *r, bool *out) {
-    static const char *const word = "swapped";
-    int which;
-    *out = more_words(r);
-    return *out ? reader_name(r, &word, 1, &which) : ST_OK;
+/* The words that may stand behind a unit.  */
+static Status read_order(Reader *r, bool *swapped, bool *scaled) {
+    static const char *const word[] = {"swapped", "scaled"};
+    Status s = ST_OK;
+    *swapped = *scaled = false;
+    while (!s && more_words(r)) {
+        int which = 0;
+        s = reader_name(r, word, 2, &which);
+        *(which ? scaled : swapped) = true;
+    }
+    return s;
 }
 
 /* The number of the word among n names of things that the device may have.  */
@@ -46,17 +51,19 @@ static Status read_unit_name(Reader *r, int16_t *out) {
     return read_name_of(r, "the device has no unit '%.*s'", names, dev->n_unit, out);
 }
 
-/* To a unit that knows scales operands that have some are elements.  */
-static void take_scales(Reader *r, const ComputeUnit *u) {
+/* To a unit that knows scales operands that have some are elements; and where sums are scaled.  */
+static void take_scales(Reader *r) {
     Problem *p = &r->plan->problem[r->kernel], scaled;
     const char *why;
-    if (u->scale_k > 0 && rtile_as_scaled(r->arena, p, r->plan->align, &scaled, &why)) *p = scaled;
+    if (rtile_as_scaled(r->arena, p, r->plan->align, &scaled, &why)) *p = scaled;
 }
 
 static Status read_unit(Reader *r, RProg *x) {
     Status s = read_unit_name(r, &x->unit);
-    if (!s) take_scales(r, &r->dev->unit[x->unit]);
-    if (s || x->skeleton != SK_CHAIN) return s ? s : read_swapped(r, &x->swapped);
+    bool scaled = false;
+    if (!s && x->skeleton != SK_CHAIN) s = read_order(r, &x->swapped, &scaled);
+    if (!s && (scaled || r->dev->unit[x->unit].scale_k > 0)) take_scales(r);
+    if (s || x->skeleton != SK_CHAIN) return s;
     x->unit_v = x->unit;
     return more_words(r) ? read_unit_name(r, &x->unit_v) : ST_OK;
 }

@@ -131,36 +131,46 @@ const char *rprog_ring_refusal(Arena *a, const Problem *p, const Device *dev) {
     return why;
 }
 
-/* Why a unit that applies scales does not take them, from what is met last; NULL: it does.  */
+/* Why a unit that applies scales, or whose sums are scaled, does not take them, from what is met
+ * last; NULL: it does.  */
 static const char *scaled_refusal(Arena *a, const Problem *p, const ComputeUnit *u) {
     const TeStmt *s = &p->te->stmt[p->con.stmt];
     const char *x = te_dtype_name(p->op[0].value), *y = te_dtype_name(p->op[1].value);
+    int block = u->scale_k > 0 ? u->scale_k : u->k.from;
     if (matrix_takes(p, u)) return NULL;
     if (!matrix_holds_sides(u, p, 1 | 2))
         return arena_printf(a, "no unit that applies them holds both %s and %s", x, y);
     for (int side = 0; side < p->n_operand; side++) {
         const TeExpr *read = p->con.operand[side].scale;
-        if (read && read->store != u->scale)
+        if (read && u->scale_k > 0 && read->store != u->scale)
             return arena_printf(a, "%s applies %s, and those of operand %c are %s", u->name,
                                 te_dtype_name(u->scale), "ab"[side], te_dtype_name(read->store));
-        if (read && !rtile_same_along(s, read, &p->con.axis[AX_K], u->scale_k))
+        if (read && !rtile_same_along(s, read, &p->con.axis[AX_K], block))
             return arena_printf(a, "those of operand %c are not known to be the same for each %d "
-                                   "neighbours along K", "ab"[side], u->scale_k);
+                                   "neighbours along K", "ab"[side], block);
     }
     if (p->accum == TE_F32) return "`@accum(f32)` rules out units that truncate sums of f8";
     return arena_printf(a, "%s does not sum in %s", u->name, te_dtype_name(p->con.acc));
+}
+
+/* The same of all units that apply them, or of all whose sums are scaled; NULL: there are none.  */
+static const char *units_refusal(Arena *a, const Problem *p, const Device *dev, bool sums) {
+    const char *why = NULL;
+    for (int i = 0; i < dev->n_unit; i++) {
+        const ComputeUnit *u = &dev->unit[i];
+        if (!matrix_usable(u) || (u->scale_k == 0) != sums || (sums && u->tmem)) continue;
+        const char *of_unit = scaled_refusal(a, p, u);
+        if (!of_unit) return "no program of a unit that applies them is predicted to be faster";
+        if (!why || matrix_holds_sides(u, p, 1 | 2)) why = of_unit;
+    }
+    return why;
 }
 
 const char *rprog_scales_refusal(Arena *a, const Problem *p, const Device *dev) {
     Problem scaled;
     const char *why = NULL;
     if (rtile_scaled(p) || !rtile_as_scaled(a, p, p->align, &scaled, &why)) return why;
-    for (int i = 0; i < dev->n_unit; i++) {
-        const ComputeUnit *u = &dev->unit[i];
-        if (!matrix_usable(u) || u->scale_k == 0) continue;
-        const char *of_unit = scaled_refusal(a, &scaled, u);
-        if (!of_unit) return "no program of a unit that applies them is predicted to be faster";
-        if (!why || matrix_holds_sides(u, &scaled, 1 | 2)) why = of_unit;
-    }
+    why = units_refusal(a, &scaled, dev, false);
+    if (!why) why = units_refusal(a, &scaled, dev, true);
     return why ? why : arena_printf(a, "%s has no unit that applies them", dev->name);
 }

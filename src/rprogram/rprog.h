@@ -97,6 +97,8 @@
  * - rprog_promotes (units of f8, K more than 128 or not known): the products of one k-step are
  *   summed in accumulators of their own, which begin at zero and are added to the real ones in f32
  *   behind the step (warp.k <= 128).  Sums in Tensor Memory stay there: that unit's are of f32.
+ *   Units of any type do so where operands have scales of blocks that they do not know: the sum is
+ *   multiplied by those of its row and column, the same for warp.k (rprog_sum_scales).
  * - Fragments, rprog_ldmatrix: a matrix is 8 rows of one 16-byte chunk.  A side's fragments of
  *   a slice are (warp extent / 8) x (thread.k bytes / 16) matrices: (row block, chunk).  They
  *   are ordered by instruction tile; inside a tile of U the row block changes faster than the

@@ -1,5 +1,5 @@
 /* Scales of blocks that a matrix unit takes from registers, or from Tensor Memory: which a warp
- * holds of a step.  */
+ * holds of a step.  Which units take them, or have their sums multiplied by them.  */
 #include "rprogram/matrix.h"
 
 /* The widest access to neighbouring scales of a row, at all places where one begins.  */
@@ -55,24 +55,31 @@ int rprog_tensor_scales(const Device *dev, const RProg *r, int side) {
     return (int)lanes * TENSOR_SCALE_COLUMNS * rprog_scale_words(dev, r);
 }
 
-bool matrix_scales(const Problem *p, const ComputeUnit *u) {
+/* Has each row one scale for any `k` of the sum, from multiples of that on?  */
+static bool same_for(const Problem *p, int k) {
     const TeStmt *s = p->te ? &p->te->stmt[p->con.stmt] : NULL;
     for (int side = 0; side < p->n_operand; side++) {
         const TeExpr *read = p->con.operand[side].scale;
-        if (!read) continue;
-        if (u->scale_k == 0 || read->store != u->scale ||
-            !rtile_same_along(s, read, &p->con.axis[AX_K], u->scale_k))
-            return false;
+        if (read && !rtile_same_along(s, read, &p->con.axis[AX_K], k)) return false;
     }
     return true;
 }
 
-int64_t matrix_scale_registers(const Problem *p, const Device *dev, const RProg *r) {
-    int64_t n = 0;
+bool matrix_scales_sums(const Problem *p, const ComputeUnit *u) {
+    return rtile_scaled(p) && u->scale_k == 0;
+}
+
+bool matrix_scales(const Problem *p, const ComputeUnit *u) {
+    if (!rtile_scaled(p)) return true;
+    if (matrix_scales_sums(p, u)) return !u->tmem && same_for(p, u->k.from);
     for (int side = 0; side < p->n_operand; side++) {
-        RScales x;
-        /* Of the step at hand, and of the next one.  */
-        if (rprog_scales(p, dev, r, side, &x)) n += (int64_t)2 * x.groups * x.words;
+        const TeExpr *read = p->con.operand[side].scale;
+        if (read && read->store != u->scale) return false;
     }
-    return n;
+    return same_for(p, u->scale_k);
+}
+
+const char *matrix_check_scales(const Problem *p, const Device *dev, const RProg *r) {
+    bool sums = matrix_scales_sums(p, &dev->unit[r->unit]);
+    return sums && !same_for(p, r->warp.extent[AX_K]) ? "a step of a row has several scales" : NULL;
 }

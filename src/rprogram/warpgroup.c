@@ -36,7 +36,7 @@ int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r)
                     count_along(&r->warp, &r->thread, AX_N);
     int bytes = te_dtype_bytes(dev->unit[r->unit].acc);
     int64_t sums = tiles * rprog_unit_accumulators(dev, r) * bytes / 4;
-    if (rprog_promotes(p, dev, r)) sums *= 2;
+    if (rprog_promotes(p, dev, r)) sums = 2 * sums + matrix_scale_registers(p, dev, r);
     if (dev->unit[r->unit].acc != p->con.acc)     /* both are there while they are converted */
         sums += tiles * rprog_unit_accumulators(dev, r) * p->acc_bytes / 4;
     for (int side = 0; side < p->n_operand; side++)
@@ -366,6 +366,7 @@ const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r)
     const char *wrong = check_cluster(p, dev, r);
     if (!wrong) wrong = check_tensor(dev, r);
     if (!wrong) wrong = grid_check(p, dev, r);
+    if (!wrong) wrong = matrix_check_scales(p, dev, r);
     if (wrong) return wrong;
     for (int side = 0; side < p->n_operand; side++) {
         const char *why = check_tile(p, dev, r, side);

@@ -279,8 +279,7 @@ static const char *plan_with(KernelCase *c, int16_t which, const RingFamily *f, 
     RingFamily own = *f;
     Problem *p = &c->plan.problem[0], scaled;
     const char *no;
-    if (c->dev->unit[which].scale_k > 0 && rtile_as_scaled(c->arena, p, p->align, &scaled, &no))
-        *p = scaled;
+    if (rtile_as_scaled(c->arena, p, p->align, &scaled, &no)) *p = scaled;
     for (;;) {
         const char *why = planned(c, which, &own, most);
         bool memory = why && strstr(why, "shared memory");

@@ -128,16 +128,19 @@ static void test_scales(void **state) {
         {SCALED("f8e4m3", "f8ue8m0", "[64,4]", "A[m,k] * SA[m,k/32] * B[n,k]"),
          "scales of blocks: applied by mma.m16n8k32.mxf8f6f4.f8e4m3.f32, from registers\n", false},
         {SCALED("f8e4m3", "f8ue8m0", "[64,4]", "A[m,k] * SA[m,k/32] * B[n,k]"),
-         "scales of blocks: converted with their elements: h200 has no unit that applies them\n",
+         "scales of blocks: converted with their elements: no program of a unit that applies",
          true},
+        {"op p(A: f8e4m3[1024,1024], s: f32[1024,8], B: f8e4m3[1024,1024]) -> C: f32[1024,1024] {"
+         " C[m,n] += A[m,k] * s[m,k/128] * B[n,k]; }",
+         "scales of blocks: multiply the sums of 128 products each as they are added\n", true},
         {SCALED("f8e4m3", "f8ue8m0", "[64,4]", "f16(A[m,k] * SA[m,k/32]) * B[n,k]"),
          "with their elements: a cast to this type may round", false},
         {SCALED("f8e4m3", "f8ue8m0", "[64,8]", "A[m,k] * SA[m,k/16] * B[n,k]"),
          "those of operand a are not known to be the same for each 32 neighbours along K", false},
         {SCALED("f8e4m3", "f8ue4m3", "[64,4]", "A[m,k] * SA[m,k/32] * B[n,k]"),
-         ".f32 applies f8ue8m0, and those of operand a are f8ue4m3\n", false},
+         "scales of blocks: multiply the sums of 32 products each as they are added\n", false},
         {SCALED("f8e4m3", "f8ue8m0", "[64,4]", "A[m,k] * SA[m,k/32] * B[n,k] @accum(f32)"),
-         "`@accum(f32)` rules out units that truncate sums of f8\n", false},
+         "scales of blocks: multiply the sums of 32 products each as they are added\n", false},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         explains(row[i].other ? *state : &own, row[i].te, (const char *const[]){row[i].says, NULL});

@@ -266,8 +266,7 @@ static const char *plan(Arena *a, KernelCase *c, int u, const Family *f) {
     Problem *p = &c->plan.problem[0], scaled;
     Family tried = *f;
     const char *why;
-    if (c->dev->unit[which].scale_k > 0 && rtile_as_scaled(a, p, p->align, &scaled, &why))
-        *p = scaled;
+    if (rtile_as_scaled(a, p, p->align, &scaled, &why)) *p = scaled;
     why = build(a, c, &c->dev->unit[which], &tried, unit[u].bytes);
     while (why && tried.tiles[2] > 1) {
         tried.tiles[2]--;
@@ -370,6 +369,21 @@ static const struct {
      " B: f4e2m1[40,256], SB: f8ue4m3[1,4,32,4,4]) -> C: f32[160,40] { C[m,n] +="
      " (A[m,k] * SA[m/128,k/64,m%32,m/32%4,k/16%4]) *"
      " (B[n,k] * SB[n/128,k/64,n%32,n/32%4,k/16%4]); }", PAIRS + 1},
+    {"scaled sums", "op f(A: f8e4m3[72,256], s: f32[72,2], B: f8e4m3[136,256], t: f32[2,2]) ->"
+     " C: bf16[72,136] { C[m,n] += A[m,k] * B[n,k] * s[m,k/128] * t[n/128,k/128]; }", 7},
+    {"scaled sums of columns, odd", "op f(A: f8e4m3[33,256], s: f32[2,33], B: f8e4m3[51,256],"
+     " t: f32[51,2]) -> C: f32[33,51] { C[m,n] += (A[m,k] * s[k/128,m]) * (B[n,k] * t[n,k/128]);"
+     " }", 7},
+    {"scaled sums of 16 bits, one operand", "op f(A: f16[40,384], B: f16[56,384], t: f16[56,6]) ->"
+     " C: f32[40,56] { C[m,n] += A[m,k] * (B[n,k] * t[n,k/64]); }", 0},
+    {"scaled sums of bytes, batch", "op f(A: i8[2,40,256], B: i8[2,24,256], s: f32[2,40,2],"
+     " t: f32[24,2]) -> C: f32[2,24,40] { C[b,n,m] += A[b,m,k] * B[b,n,k] * s[b,m,k/128] *"
+     " t[n,k/128]; }", 0},
+    {"scaled sums of two indices", "op f(A: f16[40,3,128], B: f16[24,3,128], s: f32[40,3],"
+     " t: f32[3]) -> C: f32[40,24] { C[m,n] += A[m,g,j] * B[n,g,j] * s[m,g] * t[g]; }", 0},
+    {"scaled sums of four products", "op f(A: f16[40,128], B: f16[56,128], s: f32[40,2],"
+     " t: f32[4,2]) -> C: f32[40,56] { C[m,n] += A[m,k] * B[n,k] * s[m,k/64] * t[n/16,k/64]; }",
+     VOLTA},
     {"gathered rows", "op f(A: f16[50,96], row: i32[56], B: f16[96,40]) -> C: f16[56,40] {"
      " C[m,n] = sum[k]((A[row[m]/7,k] else 0) * B[k,n]); }", 0},
     {"gathered along k", "op f(A: f16[32,48], at: i32[32], B: f16[50,40]) ->"

@@ -159,6 +159,14 @@ enum { MADE = sizeof made / sizeof *made };
 
 /* Operands with scales of blocks.  */
 static const char *const scaled[][3] = {
+    {"scaled sums", "wgmma.f8e4m3.f32", "op f(A: f8e4m3[512,256], s: f32[512,2],"
+     " B: f8e4m3[384,256], t: f32[3,2]) -> C: bf16[512,384] {"
+     " C[m,n] += A[m,k] * B[n,k] * s[m,k/128] * t[n/128,k/128]; }"},
+    {"scaled sums, ragged, of columns", "wgmma.f8e4m3.f32", "op f(A: f8e4m3[208,512],"
+     " s: f32[4,208], B: f8e4m3[144,512], t: f32[144,2], c: f32[144]) -> C: f32[208,144] {"
+     " t0[m,n] += (A[m,k] * s[k/128,m]) * (B[n,k] * t[n,k/256]); C[m,n] = t0[m,n] + c[n]; }"},
+    {"scaled sums of one operand, turned", "wgmma.f16.f32", "op f(A: f16[192,96], B: f16[192,160],"
+     " t: f32[160,3]) -> C: f32[160,96] { C[n,m] += A[k,m] * (B[k,n] * t[n,k/64]); }"},
     {"scales", "tcgen05.mxf8f6f4.f8e4m3.f32", "op f(A: f8e4m3[512,256], SA: f8ue8m0[512,8],"
      " B: f8e4m3[384,256], SB: f8ue8m0[384,8]) -> C: f32[512,384] {"
      " C[m,n] += (A[m,k] * SA[m,k/32]) * (B[n,k] * SB[n,k/32]); }"},

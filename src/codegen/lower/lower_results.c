@@ -159,7 +159,7 @@ static void add_outputs(FormBuilder *b, const Lowered *l, const Contract *c) {
 }
 
 void lower_results(FormBuilder *b, const Lowered *l, const Contract *c) {
-    if (c->matrix.used && c->matrix.unit->acc != c->p->con.acc)
+    if (c->matrix.used && !contract_sums_values(c))
         form_add(b, NODE_VALUES, VALUES_SUMS);
     if (c->warps[AX_K] > 1 && c->r->via != VIA_SHARED) add_slices(b, c);
     if (c->r->stats) add_stats(b, l, c);

@@ -43,10 +43,10 @@ static Ir declare(Kernel *k, IrBase base, const char *name, int n) {
     return ir_array(k->cg, ir_type(base), product_word(k, name), x->tiles[AX_M], x->tiles[AX_N], n);
 }
 
-static Ir cleared(Kernel *k, const char *name, bool begun) {
+static Ir cleared(Kernel *k, IrBase base, const char *name, bool begun) {
     Cg *cg = k->cg;
     int n = accumulator_registers(&k->c->matrix);
-    Ir all = declare(k, accumulator_base(k), name, n);
+    Ir all = declare(k, base, name, n);
     if (begun) return all;
     Register at = open_registers(k, n);
     ir_set(cg, register_at(cg, all, at.i, at.j, n), ir_int(cg, 0));
@@ -56,12 +56,16 @@ static Ir cleared(Kernel *k, const char *name, bool begun) {
 
 /* Accumulators that are no values yet have a name of their own.  */
 void mma_clear(Kernel *k, bool begun) {
-    bool values = k->c->matrix.unit->acc == k->c->p->con.acc;
-    k->own->sum = cleared(k, values ? "acc" : "sum", begun);
+    bool values = contract_sums_values(k->c);
+    IrBase base = values ? ir_compute(k->c->p->con.acc) : accumulator_base(k);
+    k->own->sum = cleared(k, base, values ? "acc" : "sum", begun);
     if (values) k->own->acc = k->own->sum;
 }
 
-void mma_partial(Kernel *k) { k->own->part = cleared(k, "part", false); }
+void mma_partial(Kernel *k) {
+    sum_scales_load(k);
+    k->own->part = cleared(k, accumulator_base(k), "part", false);
+}
 
 /* How the unit's operand that side i is lies in memory, where the instruction has a form for each
  * order.  */
@@ -194,6 +198,10 @@ static void products(Kernel *k, Ir buffer, Ir number, const Between *x) {
 /* Sums of one step join the others.  */
 void mma_promote(Kernel *k) {
     Cg *cg = k->cg;
+    if (k->c->matrix.scales) {
+        sum_scales_join(k);
+        return;
+    }
     int n = accumulator_registers(&k->c->matrix);
     Register at = open_registers(k, n);
     ir_update(cg, IR_ADD, register_at(cg, k->own->sum, at.i, at.j, n),

@@ -105,13 +105,15 @@ static void load_side(Kernel *k, const Side *s, Ir to, Ir step) {
     ir_close(cg);
 }
 
-/* The first k of the warp's part of a step.  */
-static Ir step_at(const Kernel *k, bool first) {
+static Ir first_of(const Kernel *k, Ir step) {
     const Cg *cg = k->cg;
-    Ir step = first ? ir_int(cg, 0) : ir_add_n(cg, k->var.step, 1);
     if (k->c->sliced) step = ir_add(cg, k->var.first, step);
     step = ir_mul(cg, step, product_size(k, 'B', AX_K));
     return k->c->warps[AX_K] > 1 ? ir_add(cg, step, k->var.k_warp) : step;
+}
+
+Ir scales_step(const Kernel *k, int ahead) {
+    return first_of(k, ir_add_n(k->cg, k->var.step, ahead));
 }
 
 void scales_load(Kernel *k, bool first) {
@@ -121,7 +123,7 @@ void scales_load(Kernel *k, bool first) {
         const char *word = product_name(cg, s, first ? "scale" : "next_scale");
         Ir to = ir_array(cg, ir_type(IR_U32), word, s->scales.groups, s->scales.words, 0);
         *(first ? &operand_at(k, s)->scale : &operand_at(k, s)->next_scale) = to;
-        load_side(k, s, to, step_at(k, first));
+        load_side(k, s, to, first ? first_of(k, ir_int(cg, 0)) : scales_step(k, 1));
     }
 }
 

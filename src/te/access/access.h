@@ -161,11 +161,19 @@ bool access_contraction(const Te *te, int stmt, Contraction *out, const char **w
 struct KernelGroup;
 bool access_group_contraction(const Te *te, const struct KernelGroup *g, Contraction *out,
                               const char **why);
-/* The same where the body is a product of two elements and of scales (te_dtype_scale), at most one
- * for each of them, in whatever order: operands are the elements, which a unit that knows scales
- * takes as they are, packed ones in pairs, so that an element of axis K is a pair.  False: it is
- * none; *why says so in words, NULL where it has no scales.  */
+/* The same where the body is a product of two elements and of scales, at most one for each of
+ * them, in whatever order: operands are the elements, which a unit takes as they are, packed ones
+ * in pairs, so that an element of axis K is a pair.  False: it is none; *why says so in words, NULL
+ * where it has no scales of such a type.  */
 bool access_scaled(const Te *te, const struct KernelGroup *g, Contraction *out, const char **why);
+/* The factors of such a sum, reads: elements, and scales, which have a type for that or are the
+ * same for neighbours in the sum, as of subscripts k / 128.  `pairs`: the elements are packed.  */
+typedef struct {
+    const TeExpr *element[2], *scale[2];
+    int n_scale;
+    bool pairs;
+} ScaledFactors;
+bool access_scaled_factors(const Te *te, const TeStmt *s, const TeExpr *sum, ScaledFactors *out);
 /* The second product of a group with a `chain`: operand a is made of the row, or the read of a
  * score of the chain; b is none of these.  Its axis K has the indices and digits of the root's axis
  * N, B and M those of the root's B and M, N what is its own.  */

@@ -33,12 +33,6 @@ static void build_read(TeEval *ev, Node *x, const TeStmt *s, const TeExpr *e) {
     }
 }
 
-/* A matrix unit may keep only 13 fraction bits within groups of 128 such terms.  */
-static bool is_coarse(const TeStmt *s, const TeExpr *body) {
-    return s->accum == TE_DTYPE_COUNT && body->kind == TE_MUL &&
-           te_dtype_narrow(body->args[0]->store) && te_dtype_narrow(body->args[1]->store);
-}
-
 /* The mean of a sum of (E - mean) * (E - mean), the same for all terms: such a sum may be made of
  * those of parts and of the distances of their means.  NULL: it is none.  */
 static const Node *mean_of(const TeEval *ev, const Node *sum) {
@@ -66,7 +60,7 @@ static void build_steps(const TeEval *ev, Node *x, const TeStmt *s, const TeExpr
     x->acc_all = part == EXP_FACTOR;
     x->acc_most = part != EXP_NONE && direct ? 2 : 1;
     x->acc_each = part == EXP_TERM ? 3 : x->acc_most;
-    x->acc_coarse = !wide && is_coarse(s, body);
+    x->acc_coarse = !wide && eval_sums_narrow(ev->te, s, x->e);     /* 13 bits of 128 terms */
     x->acc_rounds = (!kept && s->accum != x->acc) || s->fp32x3;
     if (wide && (kept || s->accum == TE_F64)) x->acc_step = 0x3p-53;
     else if (!kept && s->accum == TE_F16) x->acc_step = 0x1p-10;
@@ -87,6 +81,48 @@ static void allow_division(TeEval *ev, Node *x, const TeStmt *s, const TeExpr *b
     if (!z || (access_uses(z) & summed)) return;
     x->acc_moved = (x->acc == TE_F64 ? 3072 : 384) * lanes_roundoff(x->acc);
     x->divisor = eval_build(ev, s, z);
+}
+
+/* Sums of products with scales of blocks (access_scaled_factors), of which a unit may sum the
+ * products of elements by themselves, and multiply these sums by the scales.  The sum that results
+ * is off by no more than one of terms that are made in this order: any of its additions has the
+ * same share of the magnitudes, whatever they are scaled by.  But sums of elements, and products of
+ * scales, may leave the range of numbers where the terms do not; and a sum of a block that is
+ * scaled by an infinity has one sign, where terms may have both.  */
+static TeExpr *times(Arena *a, const TeExpr *x, const TeExpr *y) {
+    TeExpr *e = te_expr_node(a, TE_MUL, te_meet(x->type, y->type), 2, x->pos);
+    e->args[0] = te_expr_copy(a, x);
+    e->args[1] = te_expr_copy(a, y);
+    return e;
+}
+
+static const Node *sum_in_order(TeEval *ev, const TeStmt *s, const TeExpr *sum, TeExpr *body) {
+    TeExpr *e = ARENA_NEW(ev->arena, TeExpr);
+    *e = *sum;
+    e->type = e->store = body->type;
+    e->args = ARENA_ARRAY(ev->arena, TeExpr *, 1);
+    e->args[0] = body;
+    bool before = ev->in_order;
+    ev->in_order = true;
+    const Node *x = eval_build(ev, s, e);
+    ev->in_order = before;
+    return x;
+}
+
+static void build_scaled(TeEval *ev, Node *x, const TeStmt *s, const TeExpr *sum) {
+    Arena *a = ev->arena;
+    ScaledFactors f;
+    if (!access_scaled_factors(ev->te, s, sum, &f) || f.pairs) return;
+    TeExpr *elements = times(a, f.element[0], f.element[1]);
+    TeExpr *scales = te_expr_copy(a, f.scale[0]);
+    if (f.n_scale > 1) scales = times(a, scales, f.scale[1]);
+    if (ev->in_order) {
+        bool real = te_dtype_class(elements->type) == TE_CLASS_REAL;
+        x->elements = real ? sum_in_order(ev, s, sum, elements) : NULL;
+        x->scales = sum_in_order(ev, s, sum, scales);
+    } else if (!x->factored) {                /* else that is one of these */
+        x->factored = sum_in_order(ev, s, sum, times(a, elements, scales));
+    }
 }
 
 static void build_reduce(const TeEval *ev, Node *x, const TeStmt *s, const TeExpr *e) {
@@ -114,7 +150,7 @@ static void build_reduce(const TeEval *ev, Node *x, const TeStmt *s, const TeExp
         return;
     }
     build_steps(ev, x, s, e->args[0]);
-    if (sums && is_coarse(s, e->args[0]))
+    if (sums && eval_sums_narrow(ev->te, s, e))
         x->acc_exact = 0x1p13;
     if (accum == TE_F16) {
         x->acc_limit = 65504;
@@ -177,6 +213,17 @@ static bool is_centered(const TeEval *ev, const Node *exponent) {
            (m->kind == TE_REDUCE || (m->kind == TE_READ && ev->maker[m->v.ref] >= 0));
 }
 
+/* What a sum may be made as.  */
+static void build_sum(TeEval *ev, Node *x, const TeStmt *s, const TeExpr *e) {
+    const TeExpr *factored = ev->in_order ? NULL : access_factored(ev->arena, ev->te, s, e);
+    x->factored = factored ? eval_build(ev, s, factored) : NULL;
+    build_scaled(ev, x, s, e);
+    mark_products(x->args[0], s);
+    x->mean = mean_of(ev, x);
+    if (!s->written && te_dtype_class(x->acc) == TE_CLASS_REAL)
+        allow_division(ev, x, s, e->args[0]);
+}
+
 Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
     Node *x = ARENA_NEW(ev->arena, Node);
     if (e->kind == TE_REDUCE)
@@ -223,14 +270,7 @@ Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
         build_reduce(ev, x, s, e);
         for (int i = 0; i < e->n_index; i++)
             x->uses &= ~(1u << e->index[i]);
-        if (e->red == TE_RED_SUM) {
-            const TeExpr *factored = access_factored(ev->arena, ev->te, s, e);
-            x->factored = factored ? eval_build(ev, s, factored) : NULL;
-            mark_products(x->args[0], s);
-            x->mean = mean_of(ev, x);
-            if (!s->written && te_dtype_class(x->acc) == TE_CLASS_REAL)
-                allow_division(ev, x, s, e->args[0]);
-        }
+        if (e->red == TE_RED_SUM) build_sum(ev, x, s, e);
         break;
     default:
         break;
@@ -249,7 +289,7 @@ int eval_slots(const Node *x) {
         int n = eval_slots(x->other) + 2;
         most = n > most ? n : most;
     }
-    const Node *beside[] = {x->divisor, x->factored};
+    const Node *beside[] = {x->divisor, x->factored, x->elements, x->scales};
     for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
         int n = beside[i] ? eval_slots(beside[i]) + 1 : 0;
         most = n > most ? n : most;

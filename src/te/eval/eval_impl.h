@@ -74,6 +74,8 @@ struct Node {
     double acc_tiny;          /* sum: absolute loss of a term */
     const Node *divisor;      /* sum of exponentials that are divided by it; else NULL */
     const Node *factored;     /* sum: what else it may be made as (access_factored); or NULL */
+    const Node *elements, *scales;        /* sum with scales of blocks: those of its factors alone;
+                                           * or NULL */
     const Node *mean;         /* sum of squared deviations from it; else NULL */
 };
 
@@ -123,6 +125,7 @@ struct TeEval {
     bool sums_exps, multiplies_exps;      /* some statement does; ... as a chain's second product */
     bool *in_sums;            /* per tensor: a temporary that nothing but terms of sums read */
     bool in_sum;              /* the terms of a sum are being built */
+    bool in_order;            /* a sum with scales is being built that is summed before these */
     Watch *watch;
     int levels;               /* of calls that are under way */
     bool put_off;             /* what is evaluated now depends on elements that were put off */
@@ -166,6 +169,9 @@ typedef struct {
 /* Takes n terms.  */
 void acc_take(Acc *a, const Node *x, const Lanes *y, int n, AccTerms t);
 void acc_finish(const Acc *a, const Node *x, Lanes *out, int n);
+
+/* exact.c: does a matrix unit sum products of f8 there, with scales of blocks or without?  */
+bool eval_sums_narrow(const Te *te, const TeStmt *s, const TeExpr *sum);
 
 /* eval_exp.c: finds exponentials, and sums of them.  *direct: none is a temporary.  */
 void eval_find_exps(TeEval *ev);

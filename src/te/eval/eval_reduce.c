@@ -137,6 +137,18 @@ static void allow_factored(Prog *p, const Node *x, int k, int n) {
     out->exact = exact;
 }
 
+/* Sums of elements and of scales that are no numbers leave the whole open.  */
+static void allow_scaled(Prog *p, const Node *x, int k, int n) {
+    Lanes *out = &p->slot[k], *y = &p->slot[k + 1];
+    eval_node(p, x->scales, k + 1, n);
+    for (int j = 0; j < n; j++)
+        if (!isfinite(y->v[j])) lanes_flag(out, n, j, LANE_UNDECIDED);
+    if (!x->elements) return;
+    eval_node(p, x->elements, k + 1, n);
+    for (int j = 0; j < n; j++)
+        if (!isfinite(y->v[j]) && !isnan(out->v[j])) lanes_flag(out, n, j, LANE_UNDECIDED);
+}
+
 static void reduce(Prog *p, const Node *x, int k, int n) {
     Acc a;
     acc_start(&a, x, n);
@@ -160,4 +172,6 @@ void eval_reduce(Prog *p, const Node *x, int k, int n) {
         allow_division(p, x, k, n);
     if (x->factored)
         allow_factored(p, x, k, n);
+    if (x->scales)
+        allow_scaled(p, x, k, n);
 }

@@ -1,4 +1,5 @@
 /* On which small integers is an op exact?  */
+#include "te/eval/eval_impl.h"
 #include "te/eval/fill.h"
 #include "te/tree/tree.h"
 #include <math.h>
@@ -135,10 +136,14 @@ static double terms_of(const TeStmt *s, const TeExpr *e) {
     return n;
 }
 
-static bool is_f8_product(const TeExpr *e) {
-    TeDtype x = e->kind == TE_MUL ? e->args[0]->store : TE_F32;
-    TeDtype y = e->kind == TE_MUL ? e->args[1]->store : TE_F32;
-    return te_dtype_narrow(x) && te_dtype_narrow(y);
+bool eval_sums_narrow(const Te *te, const TeStmt *s, const TeExpr *sum) {
+    ScaledFactors f;
+    const TeExpr *e = sum->args[0];
+    const TeExpr *x = e->kind == TE_MUL ? e->args[0] : e, *y = e->kind == TE_MUL ? e->args[1] : e;
+    if (e->kind != TE_MUL || s->accum != TE_DTYPE_COUNT) return false;
+    if (te_dtype_narrow(x->store) && te_dtype_narrow(y->store)) return true;
+    return access_scaled_factors(te, s, sum, &f) && !f.pairs &&
+           te_dtype_narrow(f.element[0]->store) && te_dtype_narrow(f.element[1]->store);
 }
 
 static Reach reduce(Survey *v, const TeStmt *s, const TeExpr *e) {
@@ -146,7 +151,7 @@ static Reach reduce(Survey *v, const TeStmt *s, const TeExpr *e) {
     double n = terms_of(s, e);
     bool real = te_dtype_class(e->args[0]->type) == TE_CLASS_REAL;
     int bits = te_significand(s->accum == TE_DTYPE_COUNT ? e->type : s->accum);
-    if (s->accum == TE_DTYPE_COUNT && is_f8_product(e->args[0]))
+    if (eval_sums_narrow(v->te, s, e))
         bits = F8_SUM_BITS;
     double limit = ldexp(1, bits - (x.bits > 0 ? SUM_BITS : 0));
     switch (e->red) {
