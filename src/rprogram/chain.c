@@ -135,12 +135,11 @@ static void add_rooms(RoomWalk *w) {
 }
 
 /* That of the next tile is copied while this one is read.  Where warpgroups in turn have all else,
- * those of two more, as far as shared memory has room.  */
+ * the same of each, as far as shared memory has room.  */
 static int region_slots(const RoomWalk *w) {
-    enum { MOST = 4 };
-    int slots = rprog_persistent(w->r) ? 2 : 1, fit = slots;
-    if (rprog_in_turn(w->r) == 1 || !rprog_keeps_steps(w->p, w->r)) return slots;
-    while (slots <= MOST) {
+    int slots = rprog_persistent(w->r) ? 2 : 1, fit = slots, most = slots * rprog_in_turn(w->r);
+    if (most == slots || !rprog_keeps_steps(w->p, w->r)) return slots;
+    while (slots <= most) {
         RoomWalk of = {.p = w->p, .dev = w->dev, .r = w->r, .regions = slots};
         add_rooms(&of);
         if ((double)of.end > w->dev->limits.smem_per_block_optin.value) break;
