@@ -57,11 +57,13 @@ extern "C" __global__ void __launch_bounds__(32)
 rk_fa5a1ea04dacc548_0(const float *__restrict__ t0,
     int *__restrict__ t1) {
     rl_next_may_begin();
+    const unsigned tid = threadIdx.x;
+    const int g0 = (int)blockIdx.x * 32;
     // elements: 1 at a time
-    const int total = 96;
-    #pragma unroll 1
+    #pragma unroll
     for (int u = 0; u < 1; u++) {
-        const int at = (int)blockIdx.x * 32 + (u * 32 + (int)threadIdx.x);
+        const unsigned n = u * 32u + tid;
+        const int at = g0 + (int)n;
         const int i0 = at;
         // fold: the reduction
         float acc1[1];
@@ -89,11 +91,13 @@ rk_fa5a1ea04dacc548_1(const float *__restrict__ t0,
     float *__restrict__ t2) {
     rl_previous_wait();
     t1 = rl_behind(t1);
+    const unsigned tid = threadIdx.x;
+    const int g0 = (int)blockIdx.x * 512;
     // elements: 4 at a time
-    const int total = 6144;
     #pragma unroll
     for (int u = 0; u < 1; u++) {
-        const int at = (int)blockIdx.x * 512 + (u * 128 + (int)threadIdx.x) * 4;
+        const unsigned n = (u * 128u + tid) * 4u;
+        const int at = g0 + (int)n;
         const int i1 = at % 64u;
         const int i0 = at / 64u;
         float o2[4];
