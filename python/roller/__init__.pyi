@@ -102,6 +102,7 @@ class Launch(NamedTuple):
     tensor_maps: int
     waits_for_previous: bool
     resident: bool
+    image: int
 
 class Taken(NamedTuple):
     sizes: dict[str, int | dict[str, int]]

@@ -247,7 +247,7 @@ static const struct {
     const char *in, *out, *body;
     unsigned decided;
 } part[] = {
-    {"A: f16[2048,2047], W: f16[2048,2047]", "C: f16[2048,2048]", "C[a,c] += A[a,k] * W[c,k];",
+    {"A: i8[2048,2047], W: i8[2048,2047]", "C: i32[2048,2048]", "C[a,c] += A[a,k] * W[c,k];",
      PACKED},
     {"Q: bf16[32,2048,128], T: bf16[32,2048,128]", "S: bf16[32,2048,2048]",
      "t[b,i,j] = sum[d](Q[b,i,d] * T[b,j,d]); m[b,i] = max[j](t[b,i,j]);"

@@ -108,6 +108,8 @@ typedef struct {
     void (*results)(const Make *m);
 } Roles;
 void lower_roles(const Make *m, const Roles *of, int teams);
+/* What does not depend on the kernel before goes on until here; once.  */
+void lower_wait(const Make *m);
 /* The loop over the tiles of a block that stays.  */
 void lower_open_tiles(FormBuilder *b, const Lowered *l);
 /* Teams take turns: the wait for that of the one before, the end of the own one.  */

@@ -166,7 +166,10 @@ static void add_place(const Make *m) {
     lower_about(m, RESULTS);
     form_add(m->b, NODE_VALUES, VALUES_PLACE);
     lower_about(m, SCORES);
-    if (is_parted(m) && !m->c[SCORES].stays) form_add(m->b, NODE_VALUES, VALUES_COLUMNS);
+    if (is_parted(m) && !m->c[SCORES].stays) {
+        if (m->c[RESULTS].ring) lower_wait(m);       /* a mask may read what was just made */
+        form_add(m->b, NODE_VALUES, VALUES_COLUMNS);
+    }
     form_add(m->b, NODE_VALUES, VALUES_PLACE);
 }
 

@@ -75,9 +75,8 @@ static void add_filling(const Make *m, const Roles *of) {
     form_close(m->b);
 }
 
-/* What does not depend on the kernel before goes on until here.  */
-static void add_wait(const Make *m) {
-    if (!m->l->waits) return;
+void lower_wait(const Make *m) {
+    if (!m->l->waits || m->l->form->wait) return;
     form_if(m->b, WHEN_ONE, 0)->from = contract_turns(m->c)->fill.first;
     form_add(m->b, NODE_VALUES, VALUES_MAPS)->from = 1;
     form_close(m->b);
@@ -90,7 +89,7 @@ void lower_roles(const Make *m, const Roles *of, int teams) {
     if (tensor) lower_tensor(m->b, TENSOR_TAKE);
     add_barriers(m->b, m->l);
     if (tensor) lower_tensor(m->b, TENSOR_FIND);
-    add_wait(m);
+    lower_wait(m);
     add_filling(m, of);
     open_role(m->b, m->l, (Role){.name = tensor ? "results" : "products", .first = use.first,
                                  .warps = use.warps, .teams = teams});
