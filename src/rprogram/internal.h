@@ -60,8 +60,8 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
 /* The lines of a kernel section of the text form, each with what stands behind it.  */
 #define RPROG_KEYS(X)                                                                              \
     X(SKELETON, "skeleton") /* NAME: the way to arrange the kernel; the first line */              \
-    X(UNIT, "unit") /* NAME [swapped|scaled|NAME]: what multiplies; swapped: its rows are our */   \
-                    /* columns; scaled: scales of blocks multiply the sums of a step */            \
+    X(UNIT, "unit") /* NAME [swapped|scaled|NAME]: what multiplies; swapped: its rows are our      \
+                     * columns; scaled: scales of blocks multiply its sums of a step */            \
     X(BLOCK, "block") /* B M N K [E]: the tile of a block; E: columns of a chain */                \
     X(WARP, "warp") /* B M N K [E]: that of a warp, or of a warpgroup */                           \
     X(THREAD, "thread") /* B M N K [E]: that of a thread, or of a matrix instruction */            \

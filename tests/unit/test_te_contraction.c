@@ -412,6 +412,14 @@ static void scales_belong_to_elements(void **state) {
     }
     assert_true(is_scaled(a, "A[m,k] * (X[n,k] * SX[n,k/32])", &c, &why));
     assert_true(!c.operand[0].scale != !c.operand[1].scale);
+    /* One that both may have, before and behind another.  */
+    static const char *const body[] = {"A[m,k] * X[n,k] * t[k/64] * SA[m,k/32]",
+                                       "A[m,k] * X[n,k] * SA[m,k/32] * t[k/64]",
+                                       "A[m,k] * X[n,k] * t[k/64] * SX[n,k/32]"};
+    for (size_t i = 0; i < sizeof body / sizeof *body; i++) {
+        if (!is_scaled(a, body[i], &c, &why)) fail_msg("not taken for scaled: %s", body[i]);
+        assert_true(c.operand[0].scale && c.operand[1].scale);
+    }
     arena_destroy(a);
 }
 

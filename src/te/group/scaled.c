@@ -158,19 +158,27 @@ static bool pairs_agree(const Factors *f) {
     return true;
 }
 
-/* Gives each scale to the element that has all of its indices of the output.  */
-static bool deal_scales(const TeStmt *s, const Factors *f, Contraction *c) {
+/* Gives each scale to an element that has all of its indices of the output, beginning with scale
+ * `first`.  */
+static bool deal_from(const TeStmt *s, const Factors *f, int first, Contraction *c) {
     uint32_t spatial = (1u << s->n_left) - 1;
+    for (int i = 0; i < OPERANDS; i++) c->operand[i].scale = NULL;
     for (int i = 0; i < f->n_scale; i++) {
-        uint32_t uses = access_uses(f->scale[i]) & spatial;
+        const TeExpr *scale = f->scale[(first + i) % f->n_scale];
+        uint32_t uses = access_uses(scale) & spatial;
         Operand *to = NULL;
         for (int k = 0; k < c->n_operand && !to; k++)
             if (!c->operand[k].scale && !(uses & ~access_uses(c->operand[k].expr)))
                 to = &c->operand[k];
         if (!to) return false;
-        to->scale = f->scale[i];
+        to->scale = scale;
     }
     return true;
+}
+
+/* One that both elements may have must not take the only place of another.  */
+static bool deal_scales(const TeStmt *s, const Factors *f, Contraction *c) {
+    return deal_from(s, f, 0, c) || deal_from(s, f, f->n_scale - 1, c);
 }
 
 static bool reads_scales(const TeExpr *e) {
