@@ -11,6 +11,7 @@ sleep=$(command -v sleep)
 cat >"$dir/bin/sleep" <<END
 #!/bin/sh
 [ -n "\${NAP-}" ] || exec $sleep "\$@"
+echo >"$dir/sleeps"
 until "$dir/\$NAP" "\$(cat "$dir"/test-log/*.pid)" 2>/dev/null; do $sleep 0.02; done
 END
 # when NAME: such a command is on standard input.
@@ -74,6 +75,8 @@ told 'its time is told' 'state R, [1-9][0-9]* s of the processor'
 NAP=looked_for TEST_SECONDS=300
 expect 'slowness' '1 passed, 0 failed' <<END
 for i in 1 2 3 4 5 6 7; do
+    until [ -e "$dir/sleeps" ]; do $sleep 0.02; done
+    rm "$dir/sleeps"
     now=\$(tests/stacks --time \$\$)
     until [ "\$(tests/stacks --time \$\$)" -gt "\$now" ]; do :; done
     echo >"$dir/look"
