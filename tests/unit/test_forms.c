@@ -31,7 +31,7 @@ static const double near = 1.05;
 static const char *const forms[] = {"batch_norm", "conv_transposed", "cumsum", "cumsum_exclusive",
                                     "cumsum_reversed", "grouped_conv", "grouped_query",
                                     "instance_norm", "pool", "slices", "softmax", "softmax_long",
-                                    "triplet", "views"};
+                                    "triplet", "views", "views_chosen"};
 enum { FORMS = sizeof forms / sizeof *forms };
 
 typedef struct {

@@ -95,6 +95,20 @@ static const TeExpr *shown(const Through *x, const TeExpr *e) {
     return e->kind == TE_READ && !e->other ? e : NULL;
 }
 
+/* The read through it: a subscript that the temporary has for an index of its own is in that index's
+ * range, since the read is inside.  */
+static bool stays_inside(const Through *x, const TeExpr *shown, const TeExpr *out) {
+    const Te *te = x->n->te;
+    const TeTensor *t = &te->tensor[out->v.ref];
+    for (int d = 0; d < t->rank; d++) {
+        const TeExpr *sub = shown->args[d];
+        bool whole = sub->kind == TE_INDEX &&
+                     te_extent_same(&x->made->index[sub->v.ref].hi, &t->shape[d]);
+        if (!whole && !normalize_inside_along(te, x->s, out, d)) return false;
+    }
+    return true;
+}
+
 static bool has_sizes(const TeStmt *s) {
     for (int i = 0; i < s->n_index; i++) {
         if (s->index[i].hi.expr) return true;
@@ -118,7 +132,7 @@ static bool read_through(const Through *x, TeExpr *read) {
         else if (e->args[d]->kind == TE_INDEX) out->args[d] = substitute(x, e->args[d]);
         else return false;
     }
-    if (!normalize_inside(te, x->s, out)) return false;
+    if (!stays_inside(x, e, out)) return false;
     *read = *out;
     return true;
 }

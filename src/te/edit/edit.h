@@ -22,6 +22,7 @@ static inline bool normalize_note(Norm *n, TeRewrite what, bool did) {
 
 /* May the read be moved out of every condition around it?  True if no subscript can leave.  */
 bool normalize_inside(const Te *te, const TeStmt *s, const TeExpr *read);
+bool normalize_inside_along(const Te *te, const TeStmt *s, const TeExpr *read, int d);
 /* Appends statement `stmt` of `in` with ranges from 0 and its inner reductions as statements of
  * their own before it.  */
 Status normalize_append(Norm *n, const Te *in, int stmt);

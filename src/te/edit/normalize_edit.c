@@ -5,16 +5,18 @@
 #include <string.h>
 
 /* At an index over a dimension that is just as long, or within the least length.  */
-bool normalize_inside(const Te *te, const TeStmt *s, const TeExpr *read) {
+bool normalize_inside_along(const Te *te, const TeStmt *s, const TeExpr *read, int d) {
     const TeTensor *t = &te->tensor[read->v.ref];
-    for (int d = 0; d < t->rank; d++) {
-        const TeExpr *sub = read->args[d];
-        if (sub->kind == TE_INDEX && te_extent_same(&s->index[sub->v.ref].hi, &t->shape[d]))
-            continue;
-        Interval r = te_range(te, s, sub, NULL);
-        if (r.lo < 0 || r.hi >= t->shape[d].min)
-            return false;
-    }
+    const TeExpr *sub = read->args[d];
+    if (sub->kind == TE_INDEX && te_extent_same(&s->index[sub->v.ref].hi, &t->shape[d]))
+        return true;
+    Interval r = te_range(te, s, sub, NULL);
+    return r.lo >= 0 && r.hi < t->shape[d].min;
+}
+
+bool normalize_inside(const Te *te, const TeStmt *s, const TeExpr *read) {
+    for (int d = 0; d < te->tensor[read->v.ref].rank; d++)
+        if (!normalize_inside_along(te, s, read, d)) return false;
     return true;
 }
 
