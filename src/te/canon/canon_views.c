@@ -95,8 +95,8 @@ static const TeExpr *shown(const Through *x, const TeExpr *e) {
     return e->kind == TE_READ && !e->other ? e : NULL;
 }
 
-/* The read through it: a subscript that the temporary has for an index of its own is in that index's
- * range, since the read is inside.  */
+/* The read through it: a subscript that the temporary has for an index of its own is in the range
+ * of that one, since the read is inside.  */
 static bool stays_inside(const Through *x, const TeExpr *shown, const TeExpr *out) {
     const Te *te = x->n->te;
     const TeTensor *t = &te->tensor[out->v.ref];
