@@ -280,25 +280,24 @@ Ir survey_subscript(Survey *s, int id, int64_t *by) {
 }
 
 /* A subscript that fits an int where it is read.  One that does not elsewhere is hidden: NVRTC
- * steps the narrow one from turn to turn, over those where the test does not hold.  */
-static Ir narrowed(const Survey *s, const Value *v, Ir x, bool tested) {
+ * steps the narrow one from turn to turn, over those where its test, or the condition around the
+ * read, does not hold.  */
+static Ir narrowed(const Survey *s, const Value *v, Ir x) {
     Ir narrow = ir_as(s->cg, IR_I32, x);
     bool fits = v->lo >= INT32_MIN && v->hi <= INT32_MAX;
-    return tested && !fits ? ir_hidden(s->cg, IR_I32, narrow) : narrow;
+    return fits ? narrow : ir_hidden(s->cg, IR_I32, narrow);
 }
 
-static Ir element(Survey *s, const Value *v, bool tested) {
+static Ir element(Survey *s, const Value *v) {
     int t = v->e->v.ref;
     Ir sub[TE_MAX_RANK];
     int64_t by[TE_MAX_RANK] = {0};
-    for (int k = 0; k < v->e->n_args; k++) {
-        int id = v->child[k];
-        sub[k] = tested ? survey_subscript(s, id, &by[k]) : value_of(s, id);
-    }
+    for (int k = 0; k < v->e->n_args; k++)
+        sub[k] = survey_subscript(s, v->child[k], &by[k]);
     bool narrows = !cg_apart_wide(s->cg, t, by);
     for (int k = 0; k < v->e->n_args && narrows; k++) {
         const Value *x = &s->value[v->child[k]];
-        if (!is_int(x)) sub[k] = narrowed(s, x, sub[k], tested);
+        if (!is_int(x)) sub[k] = narrowed(s, x, sub[k]);
     }
     Ir at = cg_element(s->cg, t, cg_offset_apart(s->cg, t, sub, by), by);
     return cg_decode(s->cg, s->cg->te->tensor[t].dtype, at);
@@ -309,7 +308,7 @@ static Ir read(Survey *s, const Value *v) {
     Ir tests = NULL;
     bool tested = survey_tests(s, e);
     for (int k = 0; k < e->n_args && tested; k++) tests = test_subscript(s, v, k, tests);
-    Ir x = survey_read(s, e, element(s, v, tests != NULL));
+    Ir x = survey_read(s, e, element(s, v));
     if (!tests) return x;
     Ir other = e->other ? child_of(s, v, e->n_args) : cg_int(s->cg, e->type, 0);
     return ir_select(s->cg, tests, x, other);
