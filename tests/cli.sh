@@ -300,6 +300,9 @@ run 1 'wrong expression as JSON' --json bad.te && {
 }
 echo 'roller-plan 1' >bad.plan
 run 1 'wrong plan' --plan bad.plan mm.te && has err '^bad.plan:' 'place in the plan'
+printf 'roller-plan 1\nkernel 0\n  skeleton contract\n  unit ffma scaled\n' >unscaled.plan
+run 1 'a plan with scales that the sums do not have' --plan unscaled.plan mm.te &&
+    has err "^unscaled.plan:4:13: error: the sums of this kernel cannot be 'scaled'" 'where the plan says so'
 mkdir closed && chmod 555 closed
 [ "$(id -u)" -eq 0 ] || run 3 'closed folder' -o closed/x.cu mm.te
 run 3 'no such folder' -o none/x.cu mm.te && has err 'none' 'names the folder'

@@ -17,15 +17,18 @@ static bool more_words(const Reader *r) {
     return reader_word(&at).len > 0;
 }
 
-/* The words that may stand behind a unit.  */
-static Status read_order(Reader *r, bool *swapped, bool *scaled) {
+/* The words that may stand behind a unit; that of scales stays where it is, *scaled (0: none).  */
+static Status read_order(Reader *r, bool *swapped, Word *scaled) {
     static const char *const word[] = {"swapped", "scaled"};
     Status s = ST_OK;
-    *swapped = *scaled = false;
+    *swapped = false;
+    *scaled = (Word){0};
     while (!s && more_words(r)) {
+        DiagPlace at = r->at;
         int which = 0;
         s = reader_name(r, word, 2, &which);
-        *(which ? scaled : swapped) = true;
+        if (which) *scaled = reader_word(&at);
+        else *swapped = true;
     }
     return s;
 }
@@ -51,18 +54,26 @@ static Status read_unit_name(Reader *r, int16_t *out) {
     return read_name_of(r, "the device has no unit '%.*s'", names, dev->n_unit, out);
 }
 
-/* To a unit that knows scales operands that have some are elements; and where sums are scaled.  */
-static void take_scales(Reader *r) {
+/* Elements and their scales apart, for a unit that knows scales, or where sums are scaled: `said`,
+ * if the plan says so.  */
+static Status take_scales(Reader *r, Word said) {
     Problem *p = &r->plan->problem[r->kernel], scaled;
-    const char *why;
-    if (rtile_as_scaled(r->arena, p, r->plan->align, &scaled, &why)) *p = scaled;
+    const char *why = NULL;
+    if (rtile_as_scaled(r->arena, p, r->plan->align, &scaled, &why)) {
+        *p = scaled;
+        return ST_OK;
+    }
+    if (!said.len) return ST_OK;
+    Status s = reader_fail(r, said.pos, "the sums of this kernel cannot be '%.*s'", said);
+    diag_hint(r->diag, "%s", why ? why : "its terms have no scales of blocks");
+    return s;
 }
 
 static Status read_unit(Reader *r, RProg *x) {
     Status s = read_unit_name(r, &x->unit);
-    bool scaled = false;
+    Word scaled = {0};
     if (!s && x->skeleton != SK_CHAIN) s = read_order(r, &x->swapped, &scaled);
-    if (!s && (scaled || r->dev->unit[x->unit].scale_k > 0)) take_scales(r);
+    if (!s && (scaled.len || r->dev->unit[x->unit].scale_k > 0)) s = take_scales(r, scaled);
     if (s || x->skeleton != SK_CHAIN) return s;
     x->unit_v = x->unit;
     return more_words(r) ? read_unit_name(r, &x->unit_v) : ST_OK;

@@ -4,6 +4,7 @@
  * whose name has CHAIN_CASE; LONG=1 takes all and draws more of each.  */
 #include "base/hash.h"
 #include "base/numeric.h"
+#include "chain_each.h"
 #include "effort.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
@@ -131,24 +132,11 @@ static const char *try(Arena *a, Nvrtc *nvrtc, int number) {
     return bad ? kernel_report(&c, op[number].name, bad) : NULL;
 }
 
+static const char *name_of(int i) { return op[i].name; }
+
 static void slices_are_right(void **state) {
-    const char *only = getenv("CHAIN_CASE");
-    Arena *a = arena_create(NULL);
-    Diag d = diag_new(a);
-    Nvrtc *nvrtc;
-    int failed = 0;
     (void)state;
-    if (nvrtc_open(a, &d, NULL, NULL, &nvrtc)) skip();
-    for (int i = 0; i < OPS; i++) {
-        ArenaMark mark = arena_mark(a);
-        if (only ? !strstr(op[i].name, only) : !effort_drawn(i, 2)) continue;
-        const char *bad = try(a, nvrtc, i);
-        if (bad) print_error("%s\n", bad);
-        failed += bad != NULL;
-        arena_reset(a, mark);
-    }
-    assert_int_equal(failed, 0);
-    arena_destroy(a);
+    chain_each(&(ChainCases){OPS, 2, name_of, try});
 }
 
 /* ---- hostile data ---- */
