@@ -5,63 +5,72 @@
 
 /* ---- Tensors in memory ---- */
 
-#define GATHER(T, field, expr)                      \
-    if (dense) {                                    \
-        const T *from = (const T *)data + at[0];    \
-        for (int j = 0; j < n; j++) {               \
-            T raw = from[j];                        \
-            out->field[j] = (expr);                 \
-        }                                           \
-    } else {                                        \
-        for (int j = 0; j < n; j++) {               \
-            T raw = ((const T *)data)[at[j]];       \
-            out->field[j] = (expr);                 \
-        }                                           \
-    }                                               \
+#define DECODE(T, field, expr)                                                  \
+    for (int j = 0; j < n; j++) {                                               \
+        T raw;                                                                  \
+        memcpy(&raw, (const char *)data + (size_t)j * sizeof raw, sizeof raw);  \
+        out->field[j] = (expr);                                                 \
+    }                                                                           \
     break
 
-static void need(const Lazy *m, TeDtype t, const int64_t *at, int n) {
-    size_t size = (size_t)te_dtype_bytes(t);
-    for (int j = 0; j < n; j++) lazy_at(m, (size_t)at[j] * size, size);
+/* n elements one after the other.  */
+HOT static void load(TeDtype t, const void *restrict data, int n, Lanes *restrict out) {
+    switch (t) {
+    case TE_F64: DECODE(double, v, raw);
+    case TE_F32: DECODE(float, v, (double)raw);
+    case TE_F16: DECODE(uint16_t, v, num_f16_decode(raw));
+    case TE_BF16: DECODE(uint16_t, v, num_bf16_decode(raw));
+    case TE_F8E4M3: DECODE(uint8_t, v, num_e4m3_decode(raw));
+    case TE_F8E5M2: DECODE(uint8_t, v, num_e5m2_decode(raw));
+    case TE_F6E3M2: DECODE(uint8_t, v, num_e3m2_decode(raw));
+    case TE_F6E2M3: DECODE(uint8_t, v, num_e2m3_decode(raw));
+    case TE_F4E2M1: DECODE(uint8_t, v, num_e2m1_decode(raw));
+    case TE_F8UE4M3: DECODE(uint8_t, v, num_ue4m3_decode(raw));
+    case TE_F8UE8M0: DECODE(uint8_t, v, num_ue8m0_decode(raw));
+    case TE_I64: DECODE(int64_t, i, raw);
+    case TE_I32: DECODE(int32_t, i, raw);
+    case TE_I16: DECODE(int16_t, i, raw);
+    case TE_I8: DECODE(int8_t, i, raw);
+    case TE_F4E2M1X2:
+    case TE_U8: DECODE(uint8_t, i, raw);
+    default: DECODE(uint8_t, i, raw != 0);
+    }
 }
 
-/* The elements at such offsets, all inside; dense: next to each other.  */
-HOT static void load(TeDtype t, const void *data, const int64_t *at, bool dense, int n,
-                     Lanes *restrict out) {
-    switch (t) {
-    case TE_F64: GATHER(double, v, raw);
-    case TE_F32: GATHER(float, v, (double)raw);
-    case TE_F16: GATHER(uint16_t, v, num_f16_decode(raw));
-    case TE_BF16: GATHER(uint16_t, v, num_bf16_decode(raw));
-    case TE_F8E4M3: GATHER(uint8_t, v, num_e4m3_decode(raw));
-    case TE_F8E5M2: GATHER(uint8_t, v, num_e5m2_decode(raw));
-    case TE_F6E3M2: GATHER(uint8_t, v, num_e3m2_decode(raw));
-    case TE_F6E2M3: GATHER(uint8_t, v, num_e2m3_decode(raw));
-    case TE_F4E2M1: GATHER(uint8_t, v, num_e2m1_decode(raw));
-    case TE_F8UE4M3: GATHER(uint8_t, v, num_ue4m3_decode(raw));
-    case TE_F8UE8M0: GATHER(uint8_t, v, num_ue8m0_decode(raw));
-    case TE_I64: GATHER(int64_t, i, raw);
-    case TE_I32: GATHER(int32_t, i, raw);
-    case TE_I16: GATHER(int16_t, i, raw);
-    case TE_I8: GATHER(int8_t, i, raw);
-    case TE_F4E2M1X2:
-    case TE_U8: GATHER(uint8_t, i, raw);
-    default: GATHER(uint8_t, i, raw != 0);
+static inline void collect(const char *restrict data, size_t size, const Elements *restrict at,
+                           int n, char *restrict to) {
+    for (int j = 0; j < n; j++)
+        memcpy(to + (size_t)j * size, data + elements_at(at, j) * (int64_t)size, size);
+}
+
+/* Elements, all inside, one after the other: where they are if they lie so.  */
+static const char *together(const char *data, size_t size, const Elements *at, int n, char *room) {
+    if (at->even && (n == 1 || at->step == 1)) return data + at->first * (int64_t)size;
+    switch (size) {
+    case 1: collect(data, 1, at, n, room); break;
+    case 2: collect(data, 2, at, n, room); break;
+    case 4: collect(data, 4, at, n, room); break;
+    default: collect(data, 8, at, n, room); break;
     }
+    return room;
+}
+
+static void gather(const TeEval *ev, int tensor, const Elements *at, int n, Lanes *out) {
+    const Lazy *lazy = ev->lazy[tensor];
+    TeDtype t = ev->te->tensor[tensor].dtype;
+    size_t size = (size_t)te_dtype_bytes(t);
+    char room[STRIP * sizeof(int64_t)];
+    for (int j = 0; lazy && j < n; j++) lazy_at(lazy, (size_t)elements_at(at, j) * size, size);
+    load(t, together(ev->data[tensor], size, at, n, room), n, out);
 }
 
 void eval_gather(const TeEval *ev, int tensor, const Elements *places, int n, Lanes *out) {
-    const int64_t *offset = places->offset;
     const bool *inside = places->inside;
-    const void *data = ev->data[tensor];
-    TeDtype t = ev->te->tensor[tensor].dtype;
     out->exact = true;
     if (places->even) {
-        if (ev->lazy[tensor]) need(ev->lazy[tensor], t, offset, n);
-        load(t, data, offset, n > 1 && offset[1] == offset[0] + 1, n, out);
+        gather(ev, tensor, places, n, out);
         return;
     }
-    int64_t at[STRIP] = {0};
     int first = 0;
     while (first < n && !inside[first])
         first++;
@@ -71,11 +80,11 @@ void eval_gather(const TeEval *ev, int tensor, const Elements *places, int n, La
         return;
     }
     /* Lanes outside read where one inside does, so that the loops need no test.  */
+    Elements all;
+    all.even = false;
     for (int j = 0; j < n; j++)
-        at[j] = inside[j] ? offset[j] : offset[first];
-    if (ev->lazy[tensor])
-        need(ev->lazy[tensor], t, at, n);
-    load(t, data, at, false, n, out);
+        all.offset[j] = places->offset[inside[j] ? j : first];
+    gather(ev, tensor, &all, n, out);
     for (int j = 0; j < n; j++) {
         if (inside[j])
             continue;
@@ -194,8 +203,6 @@ static void catch_up(TeEval *ev) {
 }
 
 void eval_fetch(TeEval *ev, const Node *x, const Elements *places, int n, Lanes *out) {
-    const int64_t *pos = places->offset;
-    const bool *inside = places->inside;
     int tensor = x->e->v.ref;
     Prog *p = &ev->prog[ev->maker[tensor]];
     TeDtype stored = ev->te->tensor[tensor].dtype;
@@ -205,14 +212,16 @@ void eval_fetch(TeEval *ev, const Node *x, const Elements *places, int n, Lanes 
         out->v[j] = out->b[j] = 0;
         out->i[j] = 0;
         out->f[j] = 0;
-        if (!inside[j])
+        if (!elements_inside(places, j))
             continue;
-        MemoChunk *c = chunk_of(ev->arena, &p->memo, pos[j] / STRIP);
-        int at = (int)(pos[j] % STRIP), run = 1;
+        int64_t pos = elements_at(places, j);
+        MemoChunk *c = chunk_of(ev->arena, &p->memo, pos / STRIP);
+        int at = (int)(pos % STRIP), run = 1;
         if (!(settled(ev, c) >> at & 1)) {
-            while (j + run < n && inside[j + run] && pos[j + run] == pos[j] + run)
+            while (j + run < n && elements_inside(places, j + run) &&
+                   elements_at(places, j + run) == pos + run)
                 run++;
-            compute(p, c, pos[j], run);
+            compute(p, c, pos, run);
         }
         ev->put_off |= !(c->done >> at & 1);
         lanes_copy(out, j, c->values, at, 1);
@@ -226,7 +235,7 @@ void eval_fetch(TeEval *ev, const Node *x, const Elements *places, int n, Lanes 
         (x->moved ? lanes_cast_moved : lanes_cast)(out, computed, stored, n);
     /* The 0 outside was not stored: types of scales have none.  */
     for (int j = 0; j < n && !te_dtype_zero(stored); j++) {
-        if (!inside[j])
+        if (!elements_inside(places, j))
             out->v[j] = out->b[j] = 0;
     }
 }

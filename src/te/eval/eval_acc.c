@@ -63,15 +63,17 @@ static void sum_one(Acc *a, const Lanes *x, int to, int from) {
     }
 }
 
-/* One term each, exact and without flags.  */
-HOT static void sum_across(Acc *restrict a, const double *restrict term, int n) {
+/* One term each, without flags; exact: without bounds.  */
+HOT static void sum_across(Acc *restrict a, const Lanes *restrict x, int n) {
+    const double *bound = x->exact ? NULL : x->b;
     for (int j = 0; j < n; j++) {
-        double t = term[j];
+        double t = x->v[j], b = bound ? bound[j] : 0;
         a->v[j] += t;
-        a->mag[j] += magnitude(t);
-        a->n[j] += t != 0 ? 1 : 0;
-        a->odd[j] += distance(t);
-        a->odd_fine[j] += distance(t * 4096);
+        a->b[j] += b;
+        a->mag[j] += magnitude(t) + b;
+        a->n[j] += ((t != 0) | (b > 0)) ? 1 : 0;
+        a->odd[j] += distance(t) + b;
+        a->odd_fine[j] += distance(t * 4096) + b;
     }
 }
 
@@ -106,9 +108,11 @@ HOT static void sum_fold(Acc *restrict a, const double *restrict term, int n) {
 
 static void add_terms(Acc *a, const Lanes *x, int n, bool fold) {
     int j = 0;
-    if (x->exact && x->plain) {
-        j = fold ? n - n % PARTS : n;
-        (fold ? sum_fold : sum_across)(a, x->v, j);
+    if (x->plain && !fold) {
+        sum_across(a, x, j = n);
+    } else if (x->plain && x->exact) {
+        j = n - n % PARTS;
+        sum_fold(a, x->v, j);
     }
     for (; j < n; j++) sum_one(a, x, fold ? 0 : j, j);
 }
@@ -244,15 +248,21 @@ static void finish_arg(const Acc *a, bool real, Lanes *out, int n) {
     }
 }
 
+static void int_sum(Acc *a, TeDtype t, const Lanes *y, int n, bool fold) {
+    for (int j = 0; j < n; j++) {
+        int to = fold ? 0 : j;
+        a->i[to] = (int64_t)((uint64_t)a->i[to] + (uint64_t)y->i[j]);
+        a->mag[to] += fabs((double)y->i[j]);
+        a->f[to] |= y->plain ? 0 : y->f[j] & LANE_UNDECIDED;
+    }
+    lanes_wrap(t, a->i, fold ? 1 : n);
+}
+
 static void int_term(Acc *a, const Node *x, const Lanes *y, int to, int from) {
     int64_t v = y->i[from];
     bool open = !y->plain && (y->f[from] & LANE_UNDECIDED);
     uint64_t old = (uint64_t)a->i[to];
     switch (x->e->red) {
-    case TE_RED_SUM:
-        a->i[to] = eval_wrap(x->acc, old + (uint64_t)v);
-        a->mag[to] += fabs((double)v);
-        break;
     case TE_RED_PROD:
         a->i[to] = eval_wrap(x->acc, old * (uint64_t)v);
         a->hi[to] *= fmax(fabs((double)v), 1);
@@ -288,6 +298,10 @@ void acc_take(Acc *a, const Node *x, const Lanes *y, int n, AccTerms t) {
     bool real = te_dtype_class(x->acc) == TE_CLASS_REAL;
     if (real && red == TE_RED_SUM) {
         add_terms(a, y, n, t.fold);
+        return;
+    }
+    if (red == TE_RED_SUM) {
+        int_sum(a, x->acc, y, n, t.fold);
         return;
     }
     for (int j = 0; j < n; j++) {

@@ -4,21 +4,22 @@
 /* Reals.  z = x op y computed in type t from operands within bx, by of x, y: the operands' part of
  * the bound, then one rounding of a result that large.  Exact results of exact operands keep 0.  */
 
-static void add_real(TeDtype t, Lanes *x, const Lanes *y, double sign, int n) {
+HOT static void add_real(TeDtype t, Lanes *restrict x, const Lanes *restrict y, double sign,
+                         int n) {
     const Rounding u = lanes_rounding(t);
-    bool bounded = !x->exact || !y->exact, exact = true;
-    if (bounded)
-        lanes_show_bounds(x, n);
+    const double *other = y->exact ? NULL : y->b;
+    int64_t lossy = 0;                    /* as wide as the values, for the loops */
+    lanes_show_bounds(x, n);
     for (int j = 0; j < n; j++) {
         double a = x->v[j], c = sign * y->v[j], s = a + c, d = s - a;
         double lost = (a - (s - d)) + (c - d);
-        double b = bounded ? x->b[j] + (y->exact ? 0 : y->b[j]) : 0;
-        bool ok = b == 0 && lost == 0 && (t == TE_F64 || (double)(float)s == s);
+        double b = x->b[j] + (other ? other[j] : 0);
+        bool ok = (b == 0) & (lost == 0) & (t == TE_F64 || (double)(float)s == s);
         x->v[j] = s;
         x->b[j] = ok ? 0 : b + lanes_lost(u, fabs(s) + b);
-        exact &= ok;
+        lossy |= !ok;
     }
-    x->exact = exact;
+    x->exact = !lossy;
 }
 
 /* An exponent x = E - m may be E c - m c, fused, with c = log2(e) times what E is multiplied by: c
@@ -68,26 +69,68 @@ HOT static void mul_exact(TeDtype t, Lanes *restrict x, const Lanes *restrict y,
 /* The distance of subnormal tf32.  */
 static const double tf32_tiny = 0x1p-136;
 
-static bool fits_tf32(double v) {
+static inline bool fits_tf32(double v) {
     double big = v * (0x1p42 + 1), steps = v / tf32_tiny;
-    return big - (big - v) == v && (fabs(v) >= 0x1p-126 || steps == nearbyint(steps));
+    return (big - (big - v) == v) & ((fabs(v) >= 0x1p-126) | (steps == nearbyint(steps)));
 }
 
 /* @tf32: factors lose what 10 fraction bits cannot hold.  */
-static void lose_bits(Lanes *x, double loss, int n) {
+HOT static void lose_bits(Lanes *x, double loss, int n) {
     lanes_show_bounds(x, n);
     for (int j = 0; j < n; j++) {
-        if (isfinite(x->v[j]) && (x->b[j] != 0 || !fits_tf32(x->v[j])))
-            x->b[j] += loss * (fabs(x->v[j]) + x->b[j]) + tf32_tiny;
+        double v = x->v[j], b = x->b[j];
+        bool finite = isfinite(v), fits = fits_tf32(v);
+        x->b[j] = finite & ((b != 0) | !fits) ? b + (loss * (fabs(v) + b) + tf32_tiny) : b;
     }
 }
 
-/* 0 times any number is a 0, of either sign if the number is.  */
-static bool is_zero_product(Lanes *x, int n, int j, const Lanes *y, double p) {
-    double a = x->v[j], c = y->v[j], ba = x->b[j], bc = y->b[j];
-    if (p != 0 || !((a == 0 && ba == 0) || (c == 0 && bc == 0))) return false;
-    if ((ba > 0 && fabs(a) <= ba) || (bc > 0 && fabs(c) <= bc)) lanes_flag(x, n, j, LANE_ANY_ZERO);
-    return true;
+/* p = a * c is a 0 whatever the other factor, since one is 0.  */
+static bool is_zero_product(double a, double ba, double c, double bc, double p) {
+    return (p == 0) & (((a == 0) & (ba == 0)) | ((c == 0) & (bc == 0)));
+}
+
+/* Is it a factor within its bound of 0?  */
+static bool is_near(double v, double b) { return (b > 0) & (fabs(v) <= b); }
+
+HOT static bool any_near(const Lanes *x, int n) {
+    int64_t some = 0;
+    for (int j = 0; j < n; j++) some |= is_near(x->v[j], x->b[j]);
+    return some;
+}
+
+/* Such a factor times 0 is a 0 of either sign.  0 times inf is NaN, nearly 0 times inf is not; what
+ * is left of inf beside its first tf32 part may be NaN.  */
+static void flag_products(Lanes *x, const Lanes *y, bool splits, int n) {
+    for (int j = 0; j < n; j++) {
+        double a = x->v[j], c = y->v[j], ba = x->b[j], bc = y->b[j], p = a * c;
+        bool near = is_near(a, ba) || is_near(c, bc), split = splits && (isinf(a) || isinf(c));
+        if (near && is_zero_product(a, ba, c, bc, p)) lanes_flag(x, n, j, LANE_ANY_ZERO);
+        if (split || (near && !isfinite(p) && !isnan(a) && !isnan(c)))
+            lanes_flag(x, n, j, LANE_UNDECIDED);
+    }
+}
+
+/* loss: what splitting the factors loses, as a share; 0: they are whole.  */
+static inline void multiply(TeDtype t, Rounding u, double loss, Lanes *restrict x,
+                            const Lanes *restrict y, int j) {
+    double a = x->v[j], c = y->v[j], ba = x->b[j], bc = y->b[j], p = a * c;
+    double b = fabs(a) * bc + fabs(c) * ba + ba * bc, most = fabs(p) + b;
+    bool whole = loss == 0 || (fits_tf32(a) && fits_tf32(c));
+    bool exact = is_exact_product(t, a, c, p), zero = is_zero_product(a, ba, c, bc, p);
+    bool ok = (whole & (ba == 0) & (bc == 0) & exact) | zero;
+    if (!whole) b += loss * most + tf32_tiny * (fabs(a) + ba + fabs(c) + bc);
+    x->v[j] = p;
+    x->b[j] = ok ? 0 : b + lanes_lost(u, most) + lanes_tiny(t);
+}
+
+HOT static void mul_within(TeDtype t, double loss, Lanes *restrict x, const Lanes *restrict y,
+                           int n) {
+    const Rounding u = lanes_rounding(t);
+    if (t == TE_F32 && loss == 0) {
+        for (int j = 0; j < n; j++) multiply(TE_F32, u, 0, x, y, j);
+    } else {
+        for (int j = 0; j < n; j++) multiply(t, u, loss, x, y, j);
+    }
 }
 
 static void mul_real(const Node *node, Lanes *x, Lanes *y, int n) {
@@ -100,27 +143,11 @@ static void mul_real(const Node *node, Lanes *x, Lanes *y, int n) {
         mul_exact(t, x, y, n);
         return;
     }
-    const Rounding u = lanes_rounding(t);
-    double tiny = lanes_tiny(t);
+    bool splits = node->product_loss > 0;
     lanes_show_bounds(x, n);
     lanes_show_bounds(y, n);
-    for (int j = 0; j < n; j++) {
-        double a = x->v[j], c = y->v[j], ba = x->b[j], bc = y->b[j], p = a * c;
-        double b = fabs(a) * bc + fabs(c) * ba + ba * bc;
-        bool whole = node->product_loss == 0 || (fits_tf32(a) && fits_tf32(c));
-        bool ok = (whole && ba == 0 && bc == 0 && is_exact_product(t, a, c, p)) ||
-                  is_zero_product(x, n, j, y, p);
-        x->v[j] = p;
-        double most = fabs(p) + b;
-        if (!whole) b += node->product_loss * most + tf32_tiny * (fabs(a) + ba + fabs(c) + bc);
-        x->b[j] = ok ? 0 : b + lanes_lost(u, most) + tiny;
-        /* 0 times inf is NaN, nearly 0 times inf is not; what is left of inf beside its first
-         * tf32 part may be NaN.  */
-        bool split = node->product_loss > 0 && (isinf(a) || isinf(c));
-        bool near = (ba > 0 && fabs(a) <= ba) || (bc > 0 && fabs(c) <= bc);
-        if (split || (near && !isfinite(p) && !isnan(a) && !isnan(c)))
-            lanes_flag(x, n, j, LANE_UNDECIDED);
-    }
+    if (splits || any_near(x, n) || any_near(y, n)) flag_products(x, y, splits, n);
+    mul_within(t, node->product_loss, x, y, n);
 }
 
 /* What a product with the reciprocal, rounded, may be off by besides.  */
@@ -177,37 +204,27 @@ static int64_t int_shift(TeDtype t, int64_t x, int64_t count, bool down) {
     return x >= 0 ? x >> n : ~(~x >> n);
 }
 
-static void arith_int(TeKind kind, TeDtype t, Lanes *x, const Lanes *y, int n) {
-    for (int j = 0; j < n; j++) {
-        uint64_t a = (uint64_t)x->i[j], b = (uint64_t)y->i[j];
-        switch (kind) {
-        case TE_ADD:
-            x->i[j] = eval_wrap(t, a + b);
-            break;
-        case TE_SUB:
-            x->i[j] = eval_wrap(t, a - b);
-            break;
-        case TE_MUL:
-            x->i[j] = eval_wrap(t, a * b);
-            break;
-        case TE_SHL:
-        case TE_SHR:
-            x->i[j] = int_shift(t, x->i[j], y->i[j], kind == TE_SHR);
-            break;
-        case TE_BITAND:
-            x->i[j] &= y->i[j];
-            break;
-        case TE_BITXOR:
-            x->i[j] ^= y->i[j];
-            break;
-        case TE_BITOR:
-            x->i[j] |= y->i[j];
-            break;
-        default:
-            x->i[j] = int_divide(t, x->i[j], y->i[j], kind == TE_MOD);
-            break;
-        }
+#define EACH(expr)                                                              \
+    for (int j = 0; j < n; j++) {                                               \
+        uint64_t a = (uint64_t)x->i[j], b = (uint64_t)y->i[j];                  \
+        x->i[j] = (int64_t)(expr);                                              \
+    }                                                                           \
+    break
+
+HOT static void arith_int(TeKind kind, TeDtype t, Lanes *restrict x, const Lanes *restrict y,
+                          int n) {
+    switch (kind) {
+    case TE_ADD: EACH(a + b);
+    case TE_SUB: EACH(a - b);
+    case TE_MUL: EACH(a * b);
+    case TE_BITAND: EACH(a & b);
+    case TE_BITXOR: EACH(a ^ b);
+    case TE_BITOR: EACH(a | b);
+    case TE_SHL:
+    case TE_SHR: EACH(int_shift(t, (int64_t)a, (int64_t)b, kind == TE_SHR));
+    default: EACH(int_divide(t, (int64_t)a, (int64_t)b, kind == TE_MOD));
     }
+    lanes_wrap(t, x->i, n);
 }
 
 /* What is no zero has a sign, whatever those of its operands' zeros are.  */

@@ -190,13 +190,18 @@ bool eval_exp_sum(const TeEval *ev, const TeExpr *e);
 Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e);
 int eval_slots(const Node *x);
 
-/* Which elements a strip reads: their offsets in the tensor, and whether these are inside of it.
- * even: all are inside, the same step apart.  */
+/* Which elements a strip reads.  even: all are inside, the same step apart from offset `first` in
+ * the tensor on; else each has an offset, and is inside of it or not.  */
 typedef struct {
+    bool even;
+    int64_t first, step;
     int64_t offset[STRIP];
     bool inside[STRIP];
-    bool even;
 } Elements;
+static inline int64_t elements_at(const Elements *x, int j) {
+    return x->even ? x->first + j * x->step : x->offset[j];
+}
+static inline bool elements_inside(const Elements *x, int j) { return x->even || x->inside[j]; }
 /* eval.c: the values of the computed tensor that x reads, at dense positions.  */
 void eval_fetch(TeEval *ev, const Node *x, const Elements *at, int n, Lanes *out);
 /* Elements of a tensor in memory.  */
@@ -237,10 +242,12 @@ static inline double lanes_lost(Rounding r, double magnitude) {
     return r.share * magnitude;
 }
 double lanes_roundoff(TeDtype t);                          /* the same as a share of the value */
-double lanes_tiny(TeDtype t);                              /* absolute, near zero */
+/* Absolute, near zero.  */
+static inline double lanes_tiny(TeDtype t) { return t == TE_F64 ? 0x1p-1073 : 0x1p-149; }
 double eval_round(TeDtype t, double v);                    /* to a real storage type, as a double */
 double eval_real(int64_t i);                               /* rounded to odd, to be rounded again */
 int64_t eval_wrap(TeDtype t, uint64_t v);
+void lanes_wrap(TeDtype t, int64_t *i, int n);             /* the same of many */
 /* Sets lane j of n to the smallest value with bound that covers lo..hi, around v; undecided where
  * v is infinite or NaN and another value is as right.  */
 void lanes_hull(Lanes *x, int n, int j, double v, double lo, double hi);

@@ -45,7 +45,7 @@ static Line line_of(const Prog *p, const Affine *sub) {
 static bool even_places(const Prog *p, const Node *x, int n, Elements *to) {
     const TeTensor *t = &p->owner->te->tensor[x->e->v.ref];
     bool stored = p->owner->data[x->e->v.ref];
-    Line all = {0, 0};
+    to->first = to->step = 0;
     for (int d = 0; d < t->rank; d++) {
         if (!x->affine[d]) return false;
         Line l = line_of(p, &x->sub[d]);
@@ -53,10 +53,9 @@ static bool even_places(const Prog *p, const Node *x, int n, Elements *to) {
         int64_t stride = stored ? t->stride[d].value : x->stride[d];
         bool in = l.first >= 0 && l.first < extent && last >= 0 && last < extent;
         if (x->leaves[d] && !in) return false;
-        all.first += l.first * stride;
-        all.step += l.step * stride;
+        to->first += l.first * stride;
+        to->step += l.step * stride;
     }
-    for (int j = 0; j < n; j++) to->offset[j] = all.first + j * all.step;
     return true;
 }
 
@@ -122,6 +121,7 @@ static void read_scattered(Prog *p, const Node *x, int k, int n, Elements *at) {
     Lanes *out = &p->slot[k];
     bool open[STRIP], any_outside = false, any_open = false;
     memset(at->offset, 0, (size_t)n * sizeof at->offset[0]);
+    memset(at->inside, true, (size_t)n);
     for (int d = 0; d < p->owner->te->tensor[x->e->v.ref].rank; d++)
         add_dimension(p, x, d, k, n, at);
     for (int j = 0; j < n; j++) {
@@ -141,7 +141,6 @@ static void read_scattered(Prog *p, const Node *x, int k, int n, Elements *at) {
 static void eval_read(Prog *p, const Node *x, int k, int n) {
     Elements at;
     p->slot[k].plain = true;
-    memset(at.inside, true, (size_t)n);
     at.even = even_places(p, x, n, &at);
     if (at.even)
         read_places(p, x, k, n, &at);

@@ -115,6 +115,14 @@ int64_t eval_wrap(TeDtype t, uint64_t v) {
     }
 }
 
+void lanes_wrap(TeDtype t, int64_t *i, int n) {
+    if (t == TE_I32) {
+        for (int j = 0; j < n; j++) i[j] = (int32_t)(uint32_t)i[j];
+    } else if (t != TE_I64) {
+        for (int j = 0; j < n; j++) i[j] = eval_wrap(t, (uint64_t)i[j]);
+    }
+}
+
 /* Truncated, with the last bit set if that lost anything: rounding this to any narrower format
  * gives what rounding i would.  */
 double eval_real(int64_t i) {

@@ -52,10 +52,6 @@ Rounding lanes_rounding(TeDtype t) {
     return (Rounding){lanes_roundoff(t), wide ? UINT64_MAX : UINT64_C(0x7ff) << 52};
 }
 
-double lanes_tiny(TeDtype t) {
-    return t == TE_F64 ? 0x1p-1073 : 0x1p-149;
-}
-
 /* Are all values, with their bounds, numbers up to the limit?  */
 HOT static bool within(const Lanes *x, double limit, int n) {
     int64_t beyond = 0;                   /* as wide as the values, for the loops */
@@ -176,8 +172,7 @@ void lanes_cast(Lanes *x, TeDtype from, TeDtype to, int n) {
     } else if (to_real) {
         int_to_real(x, to, n);
     } else {
-        for (int j = 0; j < n; j++)
-            x->i[j] = eval_wrap(to, (uint64_t)x->i[j]);
+        lanes_wrap(to, x->i, n);
     }
 }
 
