@@ -41,6 +41,21 @@ static double rows_inside(const RRegion *x, int64_t tiles, Rows of) {
     return all > 0 ? (double)inside / (double)all : 1;
 }
 
+/* Values that digits before the two innermost add to a subscript: of all tiles, one behind the
+ * other.  */
+static int64_t tiles_before(const FusedAxis *own, const Affine *f, int64_t number, int64_t *add) {
+    int64_t n = 1;
+    *add = 0;
+    for (int i = own->n_digit - 3; i >= 0; i--) {
+        const AxisDigit *g = &own->digit[i];
+        int64_t step = f->coef[own->index[g->first + g->n - 1]];
+        if (step == 0) continue;
+        *add += number / n % g->extent * step;
+        n *= g->extent;
+    }
+    return n;
+}
+
 /* Which share of the values that subscript d takes in a tile lies inside of the tensor: the mean of
  * all tiles.  */
 static double share_inside(const Problem *p, int side, int32_t tile, const RRegion *x, int d) {
@@ -55,12 +70,14 @@ static double share_inside(const Problem *p, int side, int32_t tile, const RRegi
         count[i] = g->extent;
     }
     double inside = 0;
-    int64_t tiles = (count[0] * count[1] + tile - 1) / tile;
+    int64_t add, each = (count[0] * count[1] + tile - 1) / tile;
+    int64_t tiles = x->tested >> d & 1 ? each * tiles_before(own, f, 0, &add) : each;
     if (x->period > 0 && d == x->rows)
         return rows_inside(x, own->extent / tile, (Rows){count[0], tile, f->c, shape});
     for (int64_t t = 0; t < tiles; t++) {
         int64_t in = x->whole ? 0 : t * tile % count[0], out = t * tile / count[0] % count[1];
-        int64_t from = f->c + in * step[0] + out * step[1], to = from + x->extent[d];
+        tiles_before(own, f, t / each, &add);
+        int64_t from = f->c + in * step[0] + out * step[1] + add, to = from + x->extent[d];
         if (from < 0) from = 0;
         if (to > shape) to = shape;
         inside += to > from ? (double)(to - from) : 0;

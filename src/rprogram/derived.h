@@ -265,6 +265,10 @@ int rprog_region_swizzle(const RRegion *x);       /* ... of these */
 int64_t rprog_region_slot(const Problem *p, const RProg *r, int side);
 int rprog_region_step(const Problem *p, int side);
 bool rprog_region_pixels(const Problem *p, int side, const RRegion *x, RBox *out, int64_t *rows);
+bool rprog_region_box(const Problem *p, int side, const RRegion *x, int most, RBox *out);
+#define REGION_SHARED 2.0     /* elements of tiles for one that is copied: worth a region */
+/* Elements of tiles for one of the operand: more than 1 where rows share what they read.  */
+double rprog_region_shared(const Problem *p, int side);
 int32_t rprog_region_entries(const Problem *p, const RProg *r);
 int32_t rprog_region_zeros(const Problem *p, const RProg *r, const RRegion *x);
 /* Instructions beside reads that a warp needs for its fragments of a step: adding places, joining

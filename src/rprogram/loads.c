@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define REGION_SHARED 2.0     /* elements of tiles for one of the region: worth to gather */
-
 /* The widest access along an axis for which the device has a mover; 0 if there is none.  */
 static int widest(const Builder *b, const ROperand *op, int vec, LoadKind kind) {
     for (; vec > 0; vec /= 2) {
@@ -96,11 +94,9 @@ static int add_region(const Builder *b, const RProg *r, int side, RLoad *out) {
     const ROperand *op = &p->op[side];
     int wide = op->vec_k > op->vec_mn ? op->vec_k : op->vec_mn;
     bool sums = p->con.red == TE_RED_SUM && p->con.product;
-    double shared = (double)p->extent[AX_B] * (double)p->extent[own_axis(side)] *
-                    (double)p->extent[AX_K] / (op->unique > 0 ? (double)op->unique : 1);
     if (p->extent[AX_K] > INT16_MAX / 2) return 0;
     if (op->gathered) return 0;
-    if (shared < REGION_SHARED || !sums || rprog_packed(b->dev, r) ||
+    if (rprog_region_shared(p, side) < REGION_SHARED || !sums || rprog_packed(b->dev, r) ||
         !rprog_copyable(p, b->dev, r, side) || !rprog_static(p))
         return 0;
     *out = (RLoad){.kind = LOAD_ASYNC, .vec = 1, .along = (uint8_t)own_axis(side), .region = true,

@@ -82,7 +82,8 @@ bool warpgroup_moves(const Device *dev, const RProg *r, int64_t need, int64_t bl
                      int *copying, int *computing);
 /* The copies of an operand; false: there are none.  */
 bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out);
-/* The same as a region, of which lanes make the unit's first operand.  */
+/* The same as a region, of which lanes make the unit's first operand; may it be one?  */
+bool warpgroup_regions(const Problem *p, const ComputeUnit *u, int side);
 bool warpgroup_region(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out);
 /* Elements along k of a step: those of a box, or the channels that a region has of a pixel.  */
 int32_t warpgroup_step(const Problem *p, const Device *dev, const RProg *r);

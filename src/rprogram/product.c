@@ -90,7 +90,9 @@ static void raw_facts(const Contract *c, const Device *dev, Side *s) {
 
 /* A box for each plane of a region, of which a read of four matrices has 16 rows by 32 bytes.  */
 static void boxes_facts(const Contract *c, const Device *dev, Side *s) {
-    rprog_region_pixels(c->p, s->side, &s->region, &s->box, &s->region_traversed);
+    int most = dev->mover[s->l->mover].box_max;
+    if (!rprog_region_pixels(c->p, s->side, &s->region, &s->box, &s->region_traversed))
+        rprog_region_box(c->p, s->side, &s->region, most, &s->box);
     s->span = s->region.span;
     s->boxes = s->region.planes;
     s->box_bytes = s->region.lines * s->span;

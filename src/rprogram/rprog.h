@@ -177,15 +177,16 @@
  *   registers to the unit: products of a slice are a group, and may be under way until registers of
  *   the same slice of the next step are made.  What else the expression reads is the same at all k
  *   of a step.
- * - A load with `region` (LOAD_PIXELS, of U): the unit takes the operand from registers, which
- *   ldmatrix loads from the region of the tile.  A copy of a column of pixels brings a plane of it,
- *   RRegion.span bytes of each pixel in the swizzle of their width: it goes through the images in a
- *   box that has their border, where it writes zeros.  Regions are a ring of their own, a tile each
- *   (Ring TURN_TILES): blocks that stay have two slots, so that the next tile's is copied while
- *   this one's is read.  block.k divides the channels that a plane has of a pixel, so that a step's
- *   matrices are those of one place of the window: what the place adds to a row is added before the
- *   swizzle, which is of the sum's bits.  split == 1, no tail; blocks of a cluster share the
- *   other operand.
+ * - A load with `region` (LOAD_PIXELS, else LOAD_TILE, of U): the unit takes the operand from
+ *   registers, which ldmatrix loads from the region of the tile.  A copy of a column of pixels
+ *   brings a plane of it, RRegion.span bytes of each pixel in the swizzle of their width: it goes
+ *   through the images in a box that has their border, where it writes zeros.  Where rows are no
+ *   such column the region is one box of the tensor, which ends within an image
+ *   (rprog_region_box).  Regions are a ring of their own, a tile each (Ring TURN_TILES): blocks
+ *   that stay have two slots, so that the next tile's is copied while this one's is read.  block.k
+ *   divides the channels that a plane has of a pixel, so that a step's matrices are those of one
+ *   place of the window: what the place adds to a row is added before the swizzle, which is of the
+ *   sum's bits.  split == 1, no tail; blocks of a cluster share the other operand.
  * - Stages are a ring.  Beside those that compute a block has four more warps, the last, a lane of
  *   which waits for an empty stage and issues its copies; the others wait for a full one.  The four
  *   leave registers to the others where these need more (rprog_ring_registers).  A stage is empty

@@ -187,37 +187,39 @@ bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int sid
 }
 
 bool warpgroup_region(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out) {
-    const ComputeUnit *u = &dev->unit[r->unit];
     RBox box;
     RLayout layout = box_layout(AX_K, BOX_SPAN, RTILE_ACCESS);
-    int16_t mover = box_mover(dev, LOAD_PIXELS, &layout);
-    if (!u->a_reg || mover < 0 || p->con.operand[side].storage != u->a || !p->op[side].affine)
-        return false;
-    if (p->con.red != TE_RED_SUM || !p->con.product || p->extent[AX_B] != 1 || !rprog_static(p))
-        return false;
-    *out = (RLoad){.kind = LOAD_PIXELS, .mover = mover, .region = true,
-                   .vec = (uint8_t)(RTILE_ACCESS / te_dtype_bytes(u->a)),
+    LoadKind kind = rprog_pixels(p, side, &box) ? LOAD_PIXELS : LOAD_TILE;
+    int16_t mover = box_mover(dev, kind, &layout);
+    *out = (RLoad){.kind = kind, .mover = mover, .region = true,
+                   .vec = (uint8_t)(RTILE_ACCESS / te_dtype_bytes(dev->unit[r->unit].a)),
                    .along = (uint8_t)own_axis(side), .layout = {.inner = (uint8_t)own_axis(side)}};
-    return rprog_pixels(p, side, &box) && rprog_region_step(p, side) % u->k.from == 0 &&
-           rprog_region_step(p, side) > 0;
+    return mover >= 0 && warpgroup_regions(p, &dev->unit[r->unit], side);
+}
+
+/* Do columns of pixels, or boxes, bring the region of the tile?  */
+static bool region_comes(const Problem *p, const Device *dev, const RLoad *l, int side,
+                         const RRegion *x) {
+    RBox box;
+    int64_t rows;
+    int most = dev->mover[l->mover].box_max;
+    if (l->kind == LOAD_TILE) return rprog_region_box(p, side, x, most, &box);
+    return x->lines <= most && rprog_region_pixels(p, side, x, &box, &rows);
 }
 
 /* Lanes load a step's matrices from the pixels that one place of the window moves the rows to.  */
 static const char *check_region(const Problem *p, const Device *dev, const RProg *r, int side) {
     RLoad own;
     RRegion x;
-    RBox box;
-    int64_t rows;
     const RLoad *l = &r->load[side];
     if (!warpgroup_region(p, dev, r, side, &own) || l->mover != own.mover || l->vec != own.vec)
-        return "copies of columns of pixels bring no such region";
+        return "copies of pixels or boxes bring no such region";
     if (l->raw || l->bytes || l->table || l->layout.bits || l->layout.pad)
         return "a region has no layout of its own";
     if (r->load[!side].region) return "one operand at most is loaded as a region";
     if (rprog_unit_side(r, side) != 0) return "registers are the unit's first operand";
-    if (!rprog_region(p, r, side, &x) || !rprog_region_pixels(p, side, &x, &box, &rows))
-        return "the tile's reads are no region, or no column of pixels has them";
-    if (x.lines > dev->mover[l->mover].box_max) return "a box has too many rows";
+    if (!rprog_region(p, r, side, &x) || !region_comes(p, dev, l, side, &x))
+        return "the tile's reads are no region, or no column of pixels or box has them";
     if (rprog_region_step(p, side) % r->block.extent[AX_K])
         return "a k-step of a region has channels of one pixel";
     if (r->split > 1 || r->tail > 0) return "a region goes with `split 1` and no tail";

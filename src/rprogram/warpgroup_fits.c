@@ -26,6 +26,16 @@ bool warpgroup_gathers(const Problem *p, const ComputeUnit *u, int side) {
            (u->mn_major && u->mn_atom == 0 && op->vec_mn * op->bytes >= RTILE_ACCESS);
 }
 
+bool warpgroup_regions(const Problem *p, const ComputeUnit *u, int side) {
+    RBox box;
+    if (!u->a_reg || p->con.operand[side].storage != u->a || !p->op[side].affine) return false;
+    if (p->con.red != TE_RED_SUM || !p->con.product || p->extent[AX_B] != 1 || !rprog_static(p))
+        return false;
+    int step = rprog_region_step(p, side);
+    return step > 0 && step % u->k.from == 0 &&
+           (rprog_pixels(p, side, &box) || rprog_region_shared(p, side) >= REGION_SHARED);
+}
+
 bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
     enum { WORD = 4 };
     int raw = 0, maps = 0, bytes = te_dtype_bytes(u->a);

@@ -280,6 +280,7 @@ static bool lay_out(const View *v, int vec, int bytes, RRegion *r) {
         lines *= r->extent[d];
         if (lines > ELEMENTS_MAX) return false;
     }
+    r->read = (int32_t)lines;
     int64_t apart = r->span ? r->span / bytes : pitch_of(r, row);
     if (r->span) lines = (lines + PATTERN - 1) / PATTERN * PATTERN;
     if (apart * lines * r->planes > ELEMENTS_MAX) return false;

@@ -270,13 +270,14 @@ int rtile_row_source(const Te *te, const RowFacts *f, int i, const TeExpr *read)
  * tile begins in the innermost digit of its own axis (0 unless `whole`), of tiles that begin an
  * image.
  * By boxes: lines are one pixel each, `span` bytes of whose channels lie in `planes` behind each
- * other; a copy of a column of pixels brings a plane.  */
+ * other; a copy brings a plane, of a column of pixels or a box of the tensor.  */
 typedef struct {
     int32_t extent[TE_MAX_RANK];          /* values that each subscript takes */
     int line;                 /* lines run along this dimension, and all of those behind it */
     int64_t stride, bound;    /* elements of a step along it; elements of a line of the tensor */
     int vec;                  /* elements of an access; lines begin at multiples of it */
     int32_t lines, row, pitch;            /* row: elements of a line that are copied */
+    int32_t read;             /* lines that are: by boxes there are more, a multiple of 8 */
     int32_t shift;            /* elements of a line before the first that is needed */
     bool whole;               /* a tile has all values of the innermost digit, and count_out of the
                                * one before; else count_in neighbours of the innermost one */

@@ -164,6 +164,7 @@ typedef struct {
     X(PHASED,   "phased")     /* a sum of which each s-th term counts, phase by phase */           \
     X(PACKED,   "packed")     /* a product of copies of what only narrow accesses can read */      \
     X(UNROLLED, "unrolled")   /* a sum of a few terms, written out */                              \
+    X(BLOCKED,  "blocked")    /* a product whose rows are blocks of pixels, not lines of them */   \
     X(STRIPS,   "strips")     /* reduced in the kernel of what reads it, rows side by side */
 typedef enum {
 #define X(id, name) TE_##id,
@@ -210,6 +211,7 @@ extern const char *const te_decision_name[TE_DECISION_COUNT];
     X(CHAINED)    /* a divisor of a whole sum of what divided its exponentials */                  \
     X(PHASES)     /* shorter sums, phase by phase */                                               \
     X(SPREAD)     /* sums of every s-th result, between zeros */                                   \
+    X(BLOCKS)     /* blocks of pixels and places in them */                                        \
     X(RELAID)     /* reads of copies in another order */
 typedef enum {
 #define X(id) TE_MADE_##id,
@@ -261,6 +263,7 @@ typedef struct {
     const char *name;
     bool reduction;           /* else spatial */
     bool where;               /* range given by `where` (it is printed) */
+    bool place;               /* normal form: in a block of pixels; an axis has it behind others */
     TeExtent lo, hi;          /* runs over lo..hi-1 */
 } TeIndex;
 

@@ -172,6 +172,9 @@ static const char *const sentence[][3] = {
      "Y[m,n] = sum[k]((A[m,k+{0~1~-1}] else {0~$Z}) * B[k,n])$p;"},
     {"A: $t[2,5,5,3], B: $t[4,2,2,3]", "Y: $o[2,4,4,4]",
      "Y[n,f,p,q] = sum[r,s,c]((A[n,p+r,q+s,c] else 0) * B[f,r,s,c])$p;"},
+    {"A: $t[17,17,2], B: $t[2,2,2,2]", "Y: $o[16,16,2]",
+     "t[p,q,f] = sum[r,s,c]((A[p+r{~-1},q+s,c] else {0~$Z}) * B[r,s,c,f])$p;"
+     " Y[p,q,f] = {t[p,q,f]~max(t[p,q,f], 0)~t[p,q,f] + (t[p,q-1,f] else $Z)~t[q,p,f]};"},
     {"A: $t[2,3,5,5], B: $t[4,3,2,2]", "Y: $o[2,4,4,4]",
      "Y[n,f,p,q] = sum[r,s,c]((A[n,c,p+r,q+s-1] else {0~$Z}) * B[f,c,r,s])$p;"},
 };

@@ -251,6 +251,11 @@ static const Case region_streams[] = {
     {"streamed images", "rtx4090", PIXELS(3, 14, 24)},
     {"streamed pixels on turing", "t4", PIXELS(1, 15, 16)},
 };
+/* ... of blocks of pixels.  */
+static const Case block_regions[] = {
+    {"streamed blocks", "a100", PIXELS(1, 16, 16)},
+    {"groups streamed blocks", "h200", PIXELS(2, 24, 96)},
+};
 static const Case group_regions[] = {
     {"groups streamed images", "h200", PIXELS(3, 11, 64)},
     {"groups streamed planes", "h200", PIXELS(2, 13, 96)},
@@ -331,6 +336,7 @@ enum {
     KEPT = sizeof kept / sizeof *kept,
     GROUP_STREAMS = sizeof group_streams / sizeof *group_streams,
     GROUP_REGIONS = sizeof group_regions / sizeof *group_regions,
+    BLOCK_REGIONS = sizeof block_regions / sizeof *block_regions,
     CLUSTERS = sizeof clusters / sizeof *clusters,
     STAYING = sizeof staying / sizeof *staying,
     STAYING_TURNS = sizeof staying_turns / sizeof *staying_turns
@@ -442,6 +448,12 @@ static const char *keep_staying_regions(KernelCase *c) {
     return bad ? bad : keep_staying(c);
 }
 
+static const char *keep_blocks(KernelCase *c) {
+    bool staged = strcmp(c->dev->arch, "sm_80") == 0;
+    if (!(decided(c->normal) & BLOCKED)) return "its rows are no blocks of pixels";
+    return staged ? keep_region_streams(c) : keep_staying_regions(c);
+}
+
 static const char *keep_clusters(KernelCase *c) {
     return keep_where(c, has_cluster, "no block has copies in common with others");
 }
@@ -457,11 +469,12 @@ static const char *prove(KernelCase *c, Nvrtc *nvrtc, uint64_t seed) {
 
 /* sms: of the device; 0: as its profile says.  */
 static const char *try(Arena *a, Nvrtc *nvrtc, const Case *x, Keep *keep, int sms) {
+    unsigned taken = JOINED | CHAINS | (keep == keep_blocks ? BLOCKED : 0);
     enum { SEEDS = 20 };
     KernelCase c;
     Device *dev = fixture_device(a, x->profile);
     if (sms) dev->limits.sm_count.value = sms;
-    const char *bad = kernel_open_decided(&c, a, dev, x->text, NULL, JOINED | CHAINS);
+    const char *bad = kernel_open_decided(&c, a, dev, x->text, NULL, taken);
     if (!bad && c.plan.n != 1) bad = "it is not one kernel";
     if (!bad && keep) bad = keep(&c);
     for (int seed = 0; seed < SEEDS && !bad; seed++)
@@ -507,6 +520,7 @@ static void chains_that_stream_k_are_right(void **state) {
     try_all(group_streams, GROUP_STREAMS, keep_group_streams, 0);
     try_all(group_regions, GROUP_REGIONS, keep_group_regions, 0);
     try_all(group_regions, GROUP_REGIONS, keep_staying_regions, 1);
+    try_all(block_regions, BLOCK_REGIONS, keep_blocks, 1);
     try_all(staying, STAYING, keep_staying_streams, 1);
     try_all(clusters, CLUSTERS, keep_clusters, 4);
     try_all(kept, KEPT, keep_kept, 1);

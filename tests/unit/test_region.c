@@ -17,63 +17,68 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Boxes bring the region, of warpgroups, also one whose pixels are the columns of the results; rows
+ * are blocks of pixels.  */
+enum { BOXES = 1, TURNED = 2, BLOCKS = 4 };
+
 /* A convolution: layouts of X and K by their subscripts.  */
 typedef struct {
     const char *device, *type, *out, *note;
     bool last;                /* channels innermost */
     bool filters_last;        /* of the weights, filters innermost */
     int n, c, h, w, f, r, s, stride, pad, dil;
-    bool boxes;               /* copies of columns of pixels bring the region, of warpgroups */
-    bool turned;              /* ... whose pixels are the columns of the results */
+    int how;
 } Conv;
 
 static const Conv conv[] = {
-    {"h200", "f16", "f16", "", true, true, 2, 3, 16, 32, 32, 7, 7, 2, 3, 1, false, false},
-    {"h200", "f16", "f16", "", true, false, 1, 3, 15, 29, 24, 7, 7, 2, 3, 1, false, false},
-    {"a100", "bf16", "f32", "", true, true, 1, 1, 20, 40, 16, 5, 5, 1, 2, 1, false, false},
-    {"h200", "f16", "f16", "", true, true, 2, 2, 16, 16, 16, 3, 5, 1, 1, 1, false, false},
-    {"rtx4090", "f16", "f16", "", true, true, 1, 4, 17, 31, 16, 7, 7, 2, 0, 1, false, false},
-    {"h200", "f16", "f32", "", true, true, 1, 5, 20, 48, 16, 9, 9, 3, 1, 1, false, false},
-    {"h200", "f16", "f16", "", true, true, 1, 6, 14, 24, 16, 3, 3, 1, 2, 2, false, false},
-    {"a100", "f16", "f16", "", true, false, 1, 7, 13, 27, 8, 3, 3, 1, 1, 2, false, false},
-    {"h200", "f16", "f16", "", false, true, 1, 3, 16, 32, 32, 7, 7, 2, 3, 1, false, false},
-    {"a100", "bf16", "bf16", "", false, false, 1, 2, 15, 35, 16, 5, 5, 1, 2, 1, false, false},
-    {"rtx4090", "f16", "f16", "", false, false, 2, 3, 16, 16, 24, 3, 3, 1, 1, 1, false, false},
-    {"h200", "f16", "f16", "", false, false, 1, 3, 32, 48, 16, 6, 8, 2, 1, 2, false, false},
-    {"h200", "f32", "f32", "", false, false, 1, 3, 16, 32, 32, 7, 7, 2, 3, 1, false, false},
-    {"a100", "f32", "f32", "", true, true, 2, 3, 16, 16, 32, 5, 5, 1, 2, 1, false, false},
-    {"rtx4090", "f32", "f32", "", false, true, 1, 1, 15, 37, 16, 3, 3, 1, 1, 1, false, false},
-    {"h200", "f32", "f32", "", true, false, 1, 2, 24, 60, 16, 9, 9, 3, 2, 1, false, false},
-    {"a100", "f32", "f32", "@tf32", true, true, 1, 3, 16, 32, 32, 7, 7, 2, 3, 1, false, false},
-    {"h200", "f32", "f32", "@tf32", false, false, 1, 3, 15, 33, 16, 5, 5, 2, 2, 1, false, false},
-    {"h200", "f32", "f32", "@fp32x3", false, true, 1, 2, 14, 24, 16, 5, 5, 1, 1, 1, false, false},
-    {"a100", "i8", "i32", "", true, true, 1, 3, 16, 32, 16, 7, 7, 2, 3, 1, false, false},
-    {"h200", "i8", "i32", "", true, false, 1, 2, 15, 30, 16, 5, 5, 2, 2, 1, false, false},
-    {"a100", "i8", "i32", "", false, false, 1, 3, 16, 32, 16, 5, 5, 1, 2, 1, false, false},
-    {"h200", "u8", "i32", "", true, true, 1, 4, 24, 32, 16, 7, 7, 2, 1, 1, false, false},
-    {"t4", "f16", "f16", "", true, true, 1, 3, 16, 32, 16, 7, 7, 2, 3, 1, false, false},
-    {"t4", "f32", "f32", "", false, false, 1, 3, 15, 32, 16, 5, 5, 1, 2, 1, false, false},
-    {"h200", "f64", "f64", "", true, true, 1, 1, 14, 20, 16, 5, 5, 1, 2, 1, false, false},
-    {"a100", "f16", "f16", "", true, true, 2, 16, 16, 16, 24, 3, 3, 1, 1, 1, false, false},
-    {"h200", "bf16", "f32", "", true, false, 1, 24, 15, 29, 16, 5, 5, 2, 2, 1, false, false},
-    {"rtx4090", "f16", "f16", "", true, true, 1, 8, 16, 21, 40, 5, 3, 1, 2, 2, false, false},
-    {"t4", "f16", "f16", "", true, true, 2, 32, 10, 18, 16, 3, 3, 1, 0, 1, false, false},
-    {"a100", "f32", "f32", "@tf32", true, true, 1, 12, 16, 16, 16, 3, 3, 1, 1, 1, false, false},
-    {"a100", "i8", "i32", "", true, false, 1, 32, 16, 16, 16, 3, 3, 1, 1, 1, false, false},
-    {"a100", "f16", "f16", "", true, true, 3, 16, 14, 14, 16, 3, 3, 1, 1, 1, false, false},
-    {"h200", "bf16", "bf16", "", true, true, 5, 16, 11, 9, 16, 5, 5, 2, 2, 1, false, false},
-    {"rtx4090", "f16", "f32", "", true, false, 4, 8, 7, 7, 24, 3, 3, 1, 0, 1, false, false},
-    {"a100", "f16", "f16", "", true, true, 3, 3, 13, 15, 16, 5, 5, 3, 2, 1, false, false},
-    {"t4", "f32", "f32", "", false, true, 3, 2, 9, 11, 16, 4, 3, 1, 1, 2, false, false},
-    {"h200", "f16", "f16", "", true, true, 3, 64, 11, 13, 64, 3, 3, 1, 1, 1, true, false},
-    {"h200", "bf16", "f32", "", true, false, 2, 128, 13, 11, 40, 3, 5, 1, 2, 1, true, false},
-    {"h200", "f16", "f16", "", true, true, 5, 64, 15, 14, 64, 3, 3, 2, 1, 1, true, false},
-    {"h200", "f16", "f32", "", true, true, 3, 48, 12, 15, 64, 3, 3, 1, 2, 2, true, false},
-    {"h200", "f16", "f16", "", true, true, 2, 96, 9, 10, 64, 5, 3, 1, 0, 1, true, false},
-    {"h200", "i8", "i32", "", true, false, 3, 128, 10, 11, 32, 3, 3, 1, 1, 1, true, false},
-    {"h200", "f32", "f32", "@tf32", true, false, 3, 32, 9, 11, 24, 3, 3, 1, 1, 1, true, false},
-    {"h200", "f16", "f16", "", true, false, 3, 64, 11, 10, 48, 3, 3, 1, 1, 1, true, true},
-    {"h200", "bf16", "bf16", "", true, true, 4, 192, 7, 7, 64, 3, 3, 1, 1, 1, true, false},
+    {"h200", "f16", "f16", "", true, true, 2, 3, 16, 32, 32, 7, 7, 2, 3, 1, 0},
+    {"h200", "f16", "f16", "", true, false, 1, 3, 15, 29, 24, 7, 7, 2, 3, 1, 0},
+    {"a100", "bf16", "f32", "", true, true, 1, 1, 20, 40, 16, 5, 5, 1, 2, 1, 0},
+    {"h200", "f16", "f16", "", true, true, 2, 2, 16, 16, 16, 3, 5, 1, 1, 1, 0},
+    {"rtx4090", "f16", "f16", "", true, true, 1, 4, 17, 31, 16, 7, 7, 2, 0, 1, 0},
+    {"h200", "f16", "f32", "", true, true, 1, 5, 20, 48, 16, 9, 9, 3, 1, 1, 0},
+    {"h200", "f16", "f16", "", true, true, 1, 6, 14, 24, 16, 3, 3, 1, 2, 2, 0},
+    {"a100", "f16", "f16", "", true, false, 1, 7, 13, 27, 8, 3, 3, 1, 1, 2, 0},
+    {"h200", "f16", "f16", "", false, true, 1, 3, 16, 32, 32, 7, 7, 2, 3, 1, 0},
+    {"a100", "bf16", "bf16", "", false, false, 1, 2, 15, 35, 16, 5, 5, 1, 2, 1, 0},
+    {"rtx4090", "f16", "f16", "", false, false, 2, 3, 16, 16, 24, 3, 3, 1, 1, 1, 0},
+    {"h200", "f16", "f16", "", false, false, 1, 3, 32, 48, 16, 6, 8, 2, 1, 2, 0},
+    {"h200", "f32", "f32", "", false, false, 1, 3, 16, 32, 32, 7, 7, 2, 3, 1, 0},
+    {"a100", "f32", "f32", "", true, true, 2, 3, 16, 16, 32, 5, 5, 1, 2, 1, 0},
+    {"rtx4090", "f32", "f32", "", false, true, 1, 1, 15, 37, 16, 3, 3, 1, 1, 1, 0},
+    {"h200", "f32", "f32", "", true, false, 1, 2, 24, 60, 16, 9, 9, 3, 2, 1, 0},
+    {"a100", "f32", "f32", "@tf32", true, true, 1, 3, 16, 32, 32, 7, 7, 2, 3, 1, 0},
+    {"h200", "f32", "f32", "@tf32", false, false, 1, 3, 15, 33, 16, 5, 5, 2, 2, 1, 0},
+    {"h200", "f32", "f32", "@fp32x3", false, true, 1, 2, 14, 24, 16, 5, 5, 1, 1, 1, 0},
+    {"a100", "i8", "i32", "", true, true, 1, 3, 16, 32, 16, 7, 7, 2, 3, 1, 0},
+    {"h200", "i8", "i32", "", true, false, 1, 2, 15, 30, 16, 5, 5, 2, 2, 1, 0},
+    {"a100", "i8", "i32", "", false, false, 1, 3, 16, 32, 16, 5, 5, 1, 2, 1, 0},
+    {"h200", "u8", "i32", "", true, true, 1, 4, 24, 32, 16, 7, 7, 2, 1, 1, 0},
+    {"t4", "f16", "f16", "", true, true, 1, 3, 16, 32, 16, 7, 7, 2, 3, 1, 0},
+    {"t4", "f32", "f32", "", false, false, 1, 3, 15, 32, 16, 5, 5, 1, 2, 1, 0},
+    {"h200", "f64", "f64", "", true, true, 1, 1, 14, 20, 16, 5, 5, 1, 2, 1, 0},
+    {"a100", "f16", "f16", "", true, true, 2, 16, 16, 16, 24, 3, 3, 1, 1, 1, 0},
+    {"h200", "bf16", "f32", "", true, false, 1, 24, 15, 29, 16, 5, 5, 2, 2, 1, 0},
+    {"rtx4090", "f16", "f16", "", true, true, 1, 8, 16, 21, 40, 5, 3, 1, 2, 2, 0},
+    {"t4", "f16", "f16", "", true, true, 2, 32, 10, 18, 16, 3, 3, 1, 0, 1, 0},
+    {"a100", "f32", "f32", "@tf32", true, true, 1, 12, 16, 16, 16, 3, 3, 1, 1, 1, 0},
+    {"a100", "i8", "i32", "", true, false, 1, 32, 16, 16, 16, 3, 3, 1, 1, 1, 0},
+    {"a100", "f16", "f16", "", true, true, 3, 16, 14, 14, 16, 3, 3, 1, 1, 1, 0},
+    {"h200", "bf16", "bf16", "", true, true, 5, 16, 11, 9, 16, 5, 5, 2, 2, 1, 0},
+    {"rtx4090", "f16", "f32", "", true, false, 4, 8, 7, 7, 24, 3, 3, 1, 0, 1, 0},
+    {"a100", "f16", "f16", "", true, true, 3, 3, 13, 15, 16, 5, 5, 3, 2, 1, 0},
+    {"t4", "f32", "f32", "", false, true, 3, 2, 9, 11, 16, 4, 3, 1, 1, 2, 0},
+    {"h200", "f16", "f16", "", true, true, 3, 64, 11, 13, 64, 3, 3, 1, 1, 1, BOXES},
+    {"h200", "bf16", "f32", "", true, false, 2, 128, 13, 11, 40, 3, 5, 1, 2, 1, BOXES},
+    {"h200", "f16", "f16", "", true, true, 5, 64, 15, 14, 64, 3, 3, 2, 1, 1, BOXES},
+    {"h200", "f16", "f32", "", true, true, 3, 48, 12, 15, 64, 3, 3, 1, 2, 2, BOXES},
+    {"h200", "f16", "f16", "", true, true, 2, 96, 9, 10, 64, 5, 3, 1, 0, 1, BOXES},
+    {"h200", "i8", "i32", "", true, false, 3, 128, 10, 11, 32, 3, 3, 1, 1, 1, BOXES},
+    {"h200", "f32", "f32", "@tf32", true, false, 3, 32, 9, 11, 24, 3, 3, 1, 1, 1, BOXES},
+    {"h200", "f16", "f16", "", true, false, 3, 64, 11, 10, 48, 3, 3, 1, 1, 1, BOXES | TURNED},
+    {"h200", "bf16", "bf16", "", true, true, 4, 192, 7, 7, 64, 3, 3, 1, 1, 1, BOXES},
+    {"a100", "f16", "f16", "", true, true, 1, 3, 64, 48, 16, 5, 5, 2, 2, 1, BLOCKS},
+    {"t4", "f16", "f16", "", true, false, 2, 16, 16, 16, 24, 3, 3, 1, 1, 1, BLOCKS},
 };
 enum { CONVS = sizeof conv / sizeof *conv, FEW = 1, MANY = 24 };
 
@@ -86,7 +91,7 @@ static const char *text_of(Arena *a, const Conv *x) {
     const char *shape = x->filters_last ? arena_printf(a, "%d,%d,%d,%d", x->r, x->s, x->c, x->f)
                         : x->last       ? arena_printf(a, "%d,%d,%d,%d", x->f, x->r, x->s, x->c)
                                         : arena_printf(a, "%d,%d,%d,%d", x->f, x->c, x->r, x->s);
-    if (x->turned)
+    if (x->how & TURNED)
         return arena_printf(a, "op f(X: %s[%d,%d,%d,%d], K: %s[%s]) -> Y: %s[%d,%d,%d,%d] "
                                "{ Y[n,f,p,q] += K[%s] * (X[n, %s, c] else 0) %s; }",
                             x->type, x->n, x->h, x->w, x->c, x->type, shape, x->out, x->n, x->f,
@@ -152,11 +157,14 @@ static void work(void *user) {
     KernelCase c;
     Nvrtc *n = NULL;
     Device *dev = fixture_device(a, j->conv->device);
-    if (j->conv->boxes) dev->limits.sm_count.value = 2;   /* blocks that stay have several tiles */
-    const char *text = text_of(a, j->conv), *wrong = kernel_open(&c, a, dev, text, NULL);
+    bool boxes = j->conv->how & BOXES;
+    if (boxes) dev->limits.sm_count.value = 2;        /* blocks that stay have several tiles */
+    unsigned taken = j->conv->how & BLOCKS ? BLOCKED : USUAL;
+    const char *text = text_of(a, j->conv);
+    const char *wrong = kernel_open_decided(&c, a, dev, text, NULL, taken);
     if (!wrong && nvrtc_open(a, &c.diag, NULL, dev->arch, &n)) wrong = "no NVRTC";
+    if (!wrong && decided(c.normal) != taken) wrong = "its rows are no blocks of pixels";
     int all = 0;
-    bool boxes = j->conv->boxes;
     for (int i = 0; !wrong && i < c.set[0].n; i++) all += has_region(&c.set[0].prog[i], boxes);
     int64_t first = effort_long() ? 0 : (int64_t)(effort_seed() % 1000);
     for (int i = 0; i < j->plans && i < all && !wrong; i++) {

@@ -159,6 +159,27 @@ static void short_sums_are_written_out(void **state) {
         normal_check_text(UNROLLED, stays[i], stays[i + 1], stays[i + 2]);
 }
 
+/* Where it is decided so; an image that is no more than a block, or that is read without windows,
+ * stays as it is.  */
+static void images_are_cut_into_blocks(void **state) {
+    (void)state;
+    normal_check_text(BLOCKED, "X: f32[24,64,4], K: f32[3,3,4,2], b: f32[2]) -> Y: f32[24,64,2]",
+                      "t[p,q,f] = sum[r,s,c]((X[p+r-1,q+s-1,c] else 0) * K[r,s,c,f]);"
+                      " Y[p,q,f] = t[p,q,f] + b[f];",
+                      "  t[p,p_phase,q,q_phase,f] = sum[r,s,c]((X[8*p+p_phase+r-1,16*q+q_phase+s-1,"
+                      "c] else 0) * K[r,s,c,f]) where p in 0:3, p_phase in 0:8, q in 0:4, q_phase"
+                      " in 0:16;\n"
+                      "  Y[p,p_phase,q,q_phase,f] = t[p,p_phase,q,q_phase,f] + b[f];\n");
+    static const char *const stays[] = {
+        "X: f32[8,16,4], K: f32[3,3,4,2]) -> Y: f32[8,16,2]",
+        "Y[p,q,f] = sum[r,s,c]((X[p+r-1,q+s-1,c] else 0) * K[r,s,c,f]);",
+        "  Y[p,q,f] = sum[r,s,c]((X[p+r-1,q+s-1,c] else 0) * K[r,s,c,f]);\n",
+        "X: f32[16,16,4], K: f32[4,2]) -> Y: f32[16,16,2]", "Y[p,q,f] = sum[c](X[p,q,c] * K[c,f]);",
+        "  Y[p,q,f] = sum[c](X[p,q,c] * K[c,f]);\n"};
+    for (size_t i = 0; i < sizeof stays / sizeof *stays; i += 3)
+        normal_check_text(BLOCKED, stays[i], stays[i + 1], stays[i + 2]);
+}
+
 /* Of integers a part's mean is floored, of two types one of them is coarser; rules differ.  */
 static void statistics_of_integers_are_not_of_parts(void **state) {
     (void)state;
@@ -572,6 +593,7 @@ int main(void) {
         cmocka_unit_test(inner_reductions_become_temporaries),
         cmocka_unit_test(strided_reductions_go_in_steps),
         cmocka_unit_test(short_sums_are_written_out),
+        cmocka_unit_test(images_are_cut_into_blocks),
         cmocka_unit_test(factors_of_sums_come_together),
         cmocka_unit_test(summed_digits_are_one_index),
         cmocka_unit_test(reductions_are_stored_as_they_are_read),

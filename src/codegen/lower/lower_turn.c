@@ -80,10 +80,18 @@ static bool has_team(const Contract *c, int ring) {
     return any;
 }
 
+/* What boxes bring to a slot: of a region that is one box, without the lines that fill up a pattern
+ * of the swizzle.  */
+static int64_t brought(const Side *s) {
+    return s->l->region && s->box.pixels == 0
+               ? (int64_t)s->boxes * s->region.read * s->span
+               : s->room->bytes;
+}
+
 static int64_t box_bytes(const Contract *c, int ring) {
     int64_t bytes = 0;
     for (const Side *s = c->side; s < c->end; s++)
-        if (goes_by(s, ring, false)) bytes += s->room->bytes;
+        if (goes_by(s, ring, false)) bytes += brought(s);
     return bytes;
 }
 
@@ -94,7 +102,7 @@ static void copy_to_slot(FormBuilder *b, const Contract *c, int ring, bool team)
         Node *n = copy(b, s);
         n->done = s->room->filled;
         n->ring = ring;
-        n->bytes = s->room->bytes;
+        n->bytes = team ? s->room->bytes : brought(s);
         Use *u = form_writes(b, n, ROOM_STAGE, s->room->of);
         u->data = !s->stays ? OF_NEXT : ring_counts(&b->layout->ring[ring]) ? OF_PUT : OF_ANY;
         u->late = true;

@@ -79,6 +79,9 @@ KernelMap pixels_map(Arena *a, const Contract *c, const Side *s);
 void pixels_box(const Kernel *k, const Side *s, const PixelsAt *at, IrBox *x);
 /* A plane of the region of the tile at hand, from the line of its first row on, with borders.  */
 void pixels_plane(const Kernel *k, const Side *s, int plane, IrBox *x);
+/* The same of a region that is a box of the tensor.  */
+KernelMap region_map(Arena *a, const Contract *c, const Side *s);
+void region_plane(const Kernel *k, const Side *s, int plane, IrBox *x);
 
 /* region.c: an operand that is loaded before the first step.  */
 void region_constants(Kernel *k, const Side *s);

@@ -82,6 +82,7 @@ static AxisClass parted(const Side *s) { return s->lines && !s->inner_k ? AX_K :
 
 KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s, int number) {
     if (s->box.pixels > 0) return pixels_map(a, c, s);
+    if (s->l->region) return region_map(a, c, s);
     int inner = s->span / s->elem;
     KernelMap map = ring_map(a, c->p, s->l->raw ? &s->raw.access : &s->o->access, &s->box);
     map.fixed.swizzle = rprog_box_swizzle(&s->l->layout);
@@ -240,7 +241,8 @@ static void coordinates(const Kernel *k, const Side *s, int box, IrBox *x) {
         else pixels_box(k, s, &(PixelsAt){first_of(k, s, s->own), at_k, box == 0}, x);
         return;
     }
-    for (int i = 0; i < s->box.rank; i++) x->at[i] = coordinate(k, s, i, box);
+    if (s->l->region) region_plane(k, s, box, x);
+    for (int i = 0; i < s->box.rank && !s->l->region; i++) x->at[i] = coordinate(k, s, i, box);
 }
 
 /* ... of the rows of part `part` (part_rows).  */

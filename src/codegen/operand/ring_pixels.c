@@ -1,6 +1,6 @@
 /* Operands of a ring that are copied as columns of pixels (im2col): their maps, and where a box of
  * a step is in them: the pixel of the tile's first row, and by how much the box's k move all rows.
- */
+ * Regions that are copied as such columns, or as boxes of the tensor.  */
 #include "codegen/operand/operand.h"
 #include "codegen/block/product.h"
 #include "codegen/expr/sizes.h"
@@ -127,5 +127,40 @@ void pixels_plane(const Kernel *k, const Side *s, int plane, IrBox *x) {
         const RPixelDim *d = &b->pixel[i];
         x->at[i + 1] = i ? moved(cg, index[d->own], d->by, d->from) : ir_int(cg, d->from);
         x->offset[i] = ir_int(cg, 0);
+    }
+}
+
+KernelMap region_map(Arena *a, const Contract *c, const Side *s) {
+    const TeTensor *t = &c->te->tensor[s->o->access.tensor];
+    TeExtent elem = size_number(s->elem);
+    KernelMap map = {.tensor = s->o->access.tensor,
+                     .fixed = {.type = tensor_map_type(s->o->storage, false), .rank = t->rank,
+                               .swizzle = swizzle_of(s->span), .promotion = 2}};
+    for (int i = 0; i < t->rank; i++) {
+        int d = t->rank - 1 - i;
+        map.dim[i] = t->shape[d];
+        map.fixed.element_stride[i] = 1;
+        map.fixed.box[i] = (uint32_t)(i ? s->region.extent[d] : s->span / s->elem);
+        if (i > 0) map.stride[i - 1] = stride_of(a, t, d, elem);
+    }
+    return map;
+}
+
+void region_plane(const Kernel *k, const Side *s, int plane, IrBox *x) {
+    const Cg *cg = k->cg;
+    const FusedAxis *own = &k->c->p->con.axis[s->own];
+    const AxisDigit *last = &own->digit[own->n_digit - 1];
+    Ir index[TE_MAX_INDICES];
+    decode(k, s->own, product_loads_from(k, s), index);
+    for (int i = 0; i < last->n; i++)     /* of which a tile has all values */
+        index[own->index[last->first + i]] = ir_int(cg, 0);
+    x->at[0] = ir_int(cg, plane * s->span / s->elem);
+    for (int i = 1; i < x->rank; i++) {
+        const Affine *f = &s->o->access.sub[x->rank - 1 - i];
+        x->at[i] = ir_int(cg, 0);
+        for (int j = 0; j < own->n; j++)
+            x->at[i] = ir_add(cg, x->at[i], ir_mul_n(cg, index[own->index[j]],
+                                                    f->coef[own->index[j]]));
+        x->at[i] = ir_add_n(cg, x->at[i], f->c);
     }
 }

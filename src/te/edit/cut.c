@@ -295,6 +295,7 @@ static void cut_statement(Norm *n, const Cut *c, int k) {
             for (int d = 0; d < c->n_digit; d++, have++)
                 index[have] = (TeIndex){.name = digit_name(n, s, index, have, i),
                                         .reduction = s->index[i].reduction,
+                                        .place = c->places,
                                         .lo = number(0), .hi = number(c->radix[d])};
             touched |= ((2u << c->n_digit) - 1) << x.to[i];
         }

@@ -15,6 +15,7 @@ typedef struct {
     int n_digit;
     int64_t radix[CUT_DIGITS], by, shift;
     bool divides, inputs;     /* as cut_index was asked */
+    bool places;              /* the digits are places in a block (TeIndex.place) */
     bool clips;               /* what is cut has elements too many, which outputs clip */
     uint8_t dims[TE_MAX_TENSORS];         /* bit d: dimension d of the tensor */
     uint32_t index[TE_MAX_STMTS];         /* bit i: index i of the statement */

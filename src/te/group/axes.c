@@ -193,9 +193,10 @@ static double elements(const TeStmt *s, const TeExpr *e) {
     return n;
 }
 
-/* Order keys: indices of extent 1 first, then falling stride, then as written.  */
+/* Order keys: indices of extent 1 first, places in a block last, else by falling stride, then as
+ * written.  */
 typedef struct {
-    bool varies;
+    bool varies, place;
     int64_t stride, second;
     int index;
 } AxisKey;
@@ -204,6 +205,8 @@ static int compare_keys(const void *px, const void *py) {
     const AxisKey *x = px, *y = py;
     if (x->varies != y->varies)
         return x->varies ? 1 : -1;
+    if (x->place != y->place)
+        return x->place ? 1 : -1;
     if (x->stride != y->stride)
         return x->stride < y->stride ? 1 : -1;
     if (x->second != y->second)
@@ -239,7 +242,8 @@ void axes_build(const Te *te, const Groups *g, int stmt, const uint8_t *class, C
         if (class[i] == AX_CLASSES) continue;
         FusedAxis *x = &c->axis[class[i]];
         AxisKey *k = &key[class[i]][x->n++];
-        *k = (AxisKey){.varies = bonds.extent[i] != 1, .stride = write.coef[i], .index = i};
+        *k = (AxisKey){.varies = bonds.extent[i] != 1, .place = s->index[i].place,
+                       .stride = write.coef[i], .index = i};
         if (class[i] == AX_K) {
             k->stride = read_stride(te, s, large, i);
             k->second = read_stride(te, s, small, i);

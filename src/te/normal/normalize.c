@@ -215,6 +215,7 @@ Te *te_decided(Arena *a, const TeCanonical *c, const TeDecisions *decisions) {
     normalize_canon(n);
     normalize_chain(n);
     normalize_phase(n);
+    normalize_block(n);
     normalize_dead(n);
     normalize_relaid(n);
     write_ranges(n);

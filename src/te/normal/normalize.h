@@ -14,6 +14,8 @@ void normalize_relaid(Norm *n);
 /* Where it is decided so: sums most of whose terms have a 0 as a factor, by a condition of
  * divisibility, become sums over the other terms.  */
 void normalize_phase(Norm *n);
+/* Where it is decided so: rows of convolutions become blocks of pixels.  */
+void normalize_block(Norm *n);
 /* Where it is decided so: sums of products with softmax or the like become second products of a
  * chain.  */
 void normalize_chain(Norm *n);
