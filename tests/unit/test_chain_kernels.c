@@ -92,6 +92,33 @@ typedef struct {
     "  z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));\n"                                                 \
     "  O[b,i,e] = sum[j](f16(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i];\n"                      \
     "}\n"
+/* Keys and values of bytes, each row with its scale, rounded before a product or not.  */
+#define SCALED(b, l, n, d)                                                                         \
+    "param B = " #b ", L = " #l ", N = " #n ", D = " #d ";\n"                                      \
+    "op fa(Q: f16[B,L,D], K: i8[B,N,D], ks: f16[B,N], V: i8[B,N,D], vs: f16[B,N], len: i32[B])"    \
+    " -> O: f16[B,L,D] {\n"                                                                        \
+    "  s[b,i,j] = sum[d](Q[b,i,d] * f16(f16(K[b,j,d]) * ks[b,j])) * 0.125;\n"                      \
+    "  t[b,i,j] = j < len[b] ? s[b,i,j] : -inf;\n"                                                 \
+    "  m[b,i] = max[j](t[b,i,j]);\n"                                                               \
+    "  z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));\n"                                                 \
+    "  O[b,i,e] = sum[j](f16(exp(t[b,i,j] - m[b,i])) * f16(f16(V[b,j,e]) * vs[b,j])) / z[b,i];\n"  \
+    "}\n"
+#define SCALED_APART(l, n, d)                                                                      \
+    "param L = " #l ", N = " #n ", D = " #d ";\n"                                                  \
+    "op fa(Q: i8[L,D], qs: f16[L], K: i8[N,D], ks: f16[N], V: i8[N,D], vs: f16[N])"                \
+    " -> O: f16[L,D] {\n"                                                                          \
+    "  s[i,j] = sum[d](f16(Q[i,d]) * f16(K[j,d]) * qs[i] * ks[j]);\n"                              \
+    "  m[i] = max[j](s[i,j]);\n"                                                                   \
+    "  z[i] = sum[j](exp(s[i,j] - m[i]));\n"                                                       \
+    "  O[i,e] = sum[j](f16(exp(s[i,j] - m[i]) * vs[j]) * f16(V[j,e])) / z[i];\n"                   \
+    "}\n"
+/* Rows of both second operands that a condition chooses.  */
+#define CHOSEN(l, n, d, e)                                                                         \
+    "param L = " #l ", N = " #n ", D = " #d ", E = " #e ";\n"                                      \
+    "op f(Q: f16[L,D], K: f16[D,N], V: f16[N,E]) -> O: f32[L,E] {\n"                               \
+    "  s[i,j] = sum[d](Q[i,d] * K[d == 0 ? 0 : d - 1, j]);\n"                                      \
+    "  O[i,e] = sum[j](f16(max(s[i,j], 0)) * V[j == 0 ? 0 : j - 1, e]);\n"                         \
+    "}\n"
 #define WINDOW(l, n, d, w)                                                                         \
     "param L = " #l ", N = " #n ", D = " #d ";\n"                                                  \
     "op fa(Q: bf16[L,D], K: bf16[N,D], V: bf16[N,D]) -> O: bf16[L,D] {\n"                          \
@@ -146,6 +173,12 @@ static const Case cases[] = {
     {"scores of f8", "rtx4090", SCORES(2, 77, 83, 40, 24, "f8e4m3", "bf16")},
     {"turing", "t4", ATTENTION(1, 40, 80, 32, 64, "f16")},
     {"hopper", "h200", ATTENTION(1, 80, 160, 64, 128, "bf16")},
+    {"bytes with scales", "a100", SCALED(2, 40, 150, 32)},
+    {"bytes with scales on turing", "t4", SCALED(1, 40, 100, 40)},
+    {"bytes with scales on hopper", "h200", SCALED(2, 20, 150, 32)},
+    {"bytes, scales apart", "rtx4090", SCALED_APART(40, 150, 32)},
+    {"chosen rows", "a100", CHOSEN(40, 150, 32, 24)},
+    {"chosen rows on turing", "t4", CHOSEN(40, 72, 16, 24)},
 };
 /* By units of warpgroups.  */
 static const Case groups[] = {

@@ -88,6 +88,17 @@ Ir product_loads_from(const Kernel *k, const Side *s) {
     return s->moves == s->own ? k->own->n_next : product_first(k, s->own);
 }
 
+TileFrom product_tile_next(const Kernel *k, const Side *s) {
+    return (TileFrom){product_loads_from(k, s), k->own->k_next};
+}
+
+TileFrom product_tile_waiting(const Kernel *k, const Side *s) {
+    TileFrom from = product_tile_next(k, s);
+    Ir *moved = s->moves == s->own ? &from.own : &from.k;
+    if (!s->stays) *moved = ir_sub(k->cg, *moved, product_size(k, 'B', s->moves));
+    return from;
+}
+
 Ir product_extent(const Kernel *k, AxisClass axis) { return k->own->extent[axis]; }
 
 void product_clear(Kernel *k, TeRedop red, TeDtype type, int rows, int columns) {

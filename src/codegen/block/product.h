@@ -40,7 +40,7 @@ static inline const ProductAt *product_next(const Kernel *k) {
 }
 /* Is it a chain whose first product has a tile of columns a turn, not all at once?  */
 bool product_turns(const Kernel *k);
-/* The axis along which its turns go.  The first row or column of its next load.  */
+/* The axis along which its turns go.  */
 static inline AxisClass product_moves(const Kernel *k) {
     return k->c->end[-1].moves;
 }
@@ -55,7 +55,15 @@ bool product_bounded(const Kernel *k);
 /* Has a block of it, by a mask or as a slice, a part of the turns?  */
 bool product_parted(const Kernel *k);
 Ir product_inside(const Kernel *k, const Side *s, AxisClass axis, Ir at);
+/* The first row or column of an operand's next load.  */
 Ir product_loads_from(const Kernel *k, const Side *s);
+/* Where a tile of an operand begins: its first row or column, its first k.  That of its next load,
+ * and that of the one before, which waits in registers when the next one is at hand.  */
+typedef struct {
+    Ir own, k;
+} TileFrom;
+TileFrom product_tile_next(const Kernel *k, const Side *s);
+TileFrom product_tile_waiting(const Kernel *k, const Side *s);
 /* Row i of a thread's accumulators, or of its instructions; one of them: all blocks ask here where
  * results are.  */
 static inline Ir product_row(const Kernel *k, Ir i) { return ir_element(k->cg, k->own->acc, i); }

@@ -48,15 +48,22 @@ static Ir registers(const Kernel *k, const Side *s, int j) {
     return ir_element(k->cg, operand_at(k, s)->read[j], k->var.i);
 }
 
-/* Is chunk i of the tile that begins at `first` there and inside?  NULL: always.  */
-static Ir test_chunk(const Kernel *k, const Side *s, Ir first) {
+/* Chunk i of a tile: its row or column, its k.  */
+static Ir own_of(const Kernel *k, const Side *s, TileFrom from) {
+    return ir_add(k->cg, from.own, address_mn(k, s));
+}
+
+static Ir k_of(const Kernel *k, const Side *s, TileFrom from) {
+    return ir_add(k->cg, from.k, address_k(k, s));
+}
+
+/* Is chunk i of the tile there and inside?  NULL: always.  */
+static Ir test_chunk(const Kernel *k, const Side *s, TileFrom from) {
     const Cg *cg = k->cg;
     Ir test = address_live(k, s);
-    if (s->ragged)
-        test = ir_both(cg, test, ir_lt(cg, address_own(k, s), product_extent(k, s->own)));
+    if (s->ragged) test = ir_both(cg, test, product_inside(k, s, s->own, own_of(k, s, from)));
     if (!k->c->k_ragged) return test;
-    return ir_both(cg, test, ir_lt(cg, ir_add(cg, first, address_k(k, s)),
-                                   product_extent(k, AX_K)));
+    return ir_both(cg, test, product_inside(k, s, AX_K, k_of(k, s, from)));
 }
 
 /* Where a chunk begins along its direction: at a multiple of its length, which the compiler cannot
@@ -68,10 +75,9 @@ static Ir begin(const Kernel *k, const Side *s, AxisClass axis, Ir at) {
 }
 
 /* Indices of the chunk's first element; defines them.  */
-static CgPoint point(Kernel *k, const Side *s, Ir first) {
-    Ir kk = ir_add(k->cg, first, address_k(k, s));
-    Ir own = address_point_own(k, s, begin(k, s, s->own, address_own(k, s)));
-    return address_indices(k, s, own, address_point_k(k, begin(k, s, AX_K, kk)));
+static CgPoint point(Kernel *k, const Side *s, TileFrom from) {
+    Ir own = address_point_own(k, s, begin(k, s, s->own, own_of(k, s, from)));
+    return address_indices(k, s, own, address_point_k(k, begin(k, s, AX_K, k_of(k, s, from))));
 }
 
 Ir travel_place(const CgPoint *at, const TeExpr *read, Ir *inside) {
@@ -105,13 +111,14 @@ static void load_read(Kernel *k, const Side *s, const CgPoint *at, int j) {
 
 void load_reads(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    Ir first = k->own->k_next, test = test_chunk(k, s, first);
+    TileFrom from = product_tile_next(k, s);
+    Ir test = test_chunk(k, s, from);
     for (int j = 0; j < s->n_read; j++) {
         if (test || !te_always_inside(s->read[j].read))
             ir_set(cg, registers(k, s, j), ir_zero(cg, type_of(&s->read[j])));
     }
     if (test) ir_if(cg, test);
-    CgPoint at = point(k, s, first);
+    CgPoint at = point(k, s, from);
     for (int j = 0; j < s->n_read; j++) load_read(k, s, &at, j);
     if (test) ir_close(cg);
 }
@@ -200,13 +207,13 @@ static Ir tile_value(const CgPoint *at, const Side *s, bool pairs) {
 Ir load_reads_evaluate(Kernel *k, const Side *s, bool pairs) {
     Cg *cg = k->cg;
     CgGiven given[RTILE_CHUNK_READS];
-    Ir first = ir_sub(cg, k->own->k_next, product_size(k, 'B', AX_K));
-    Ir test = test_chunk(k, s, first), v = k->at.v;
+    TileFrom from = product_tile_waiting(k, s);
+    Ir test = test_chunk(k, s, from), v = k->at.v;
     IrType type = ir_type(cg_waiting(s->tile, pairs));
     Ir x = test ? ir_zeros(cg, type, "x", s->l->vec) : ir_array(cg, type, "x", s->l->vec, 0, 0);
     if (test) ir_if(cg, test);
     else ir_scope(cg);
-    CgPoint at = point(k, s, first);
+    CgPoint at = point(k, s, from);
     int moves = rtile_chunk_index(at.stmt, &k->c->p->con.axis[s->l->along]);
     at.index[moves] = ir_add(cg, at.index[moves], v);
     for (int j = 0; j < s->n_read; j++)

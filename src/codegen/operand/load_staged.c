@@ -53,9 +53,10 @@ static void load_copies(Kernel *k, const Side *s) {
     if (live) ir_close(cg);
 }
 
-/* A point of the tile that begins at `first`.  */
+/* A point of a tile.  */
 typedef struct {
-    Ir mn, k, first;
+    Ir mn, k;
+    TileFrom from;
 } TilePoint;
 
 /* Is the point at hand inside?  NULL: always.  */
@@ -69,8 +70,8 @@ static Ir inside(const Kernel *k, const Side *s, Ir own, Ir kk) {
 /* The operand's expression there, assigned to `to`.  */
 static void evaluate(Kernel *k, const Side *s, TilePoint x, Ir live, Ir to) {
     Cg *cg = k->cg;
-    Ir own = address_point_own(k, s, ir_add(cg, product_loads_from(k, s), x.mn));
-    Ir kk = address_point_k(k, ir_add(cg, x.first, x.k)), within = inside(k, s, own, kk);
+    Ir own = address_point_own(k, s, ir_add(cg, x.from.own, x.mn));
+    Ir kk = address_point_k(k, ir_add(cg, x.from.k, x.k)), within = inside(k, s, own, kk);
     Ir test = within ? ir_both(cg, live, within) : live;
     if (test) {
         ir_set(cg, to, ir_int(cg, 0));
@@ -94,7 +95,7 @@ static Ir open_elements(Kernel *k, const Side *s, Ir *mn, Ir *kk) {
 
 static void load_elements(Kernel *k, const Side *s) {
     Ir mn = address_mn(k, s), kk = address_k(k, s), v = open_elements(k, s, &mn, &kk);
-    evaluate(k, s, (TilePoint){mn, kk, k->own->k_next}, address_live(k, s),
+    evaluate(k, s, (TilePoint){mn, kk, product_tile_next(k, s)}, address_live(k, s),
              ir_lane(k->cg, registers(k, s), v));
     if (s->l->vec > 1) ir_close(k->cg);
 }
@@ -107,7 +108,7 @@ static Ir tile_put(const Kernel *k, const Side *s) {
 }
 
 /* Operands with many elements per thread: a short loop from expression to shared memory.  */
-static void load_direct(Kernel *k, const Side *s, Ir first) {
+static void load_direct(Kernel *k, const Side *s, TileFrom from) {
     enum { COPIES = 4 };
     Cg *cg = k->cg;
     Ir live = address_live(k, s), mn, kk;
@@ -119,7 +120,7 @@ static void load_direct(Kernel *k, const Side *s, Ir first) {
     kk = ir_let_as(cg, IR_I32, "c_k", kk);
     open_elements(k, s, &mn, &kk);
     Ir value = ir_variable(cg, ir_storage(s->tile), "value", NULL);
-    evaluate(k, s, (TilePoint){mn, kk, first}, NULL, value);
+    evaluate(k, s, (TilePoint){mn, kk, from}, NULL, value);
     ir_set(cg, ir_element(cg, tile_put(k, s), address_tile(k, s, mn, kk)), value);
     if (s->l->vec > 1) ir_close(cg);
     if (live) ir_close(cg);
@@ -129,7 +130,7 @@ static void load_direct(Kernel *k, const Side *s, Ir first) {
 void load_staged(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     if (s->direct) {
-        if (k->c->r->stages > 1) load_direct(k, s, k->own->k_next);
+        if (k->c->r->stages > 1) load_direct(k, s, product_tile_next(k, s));
         return;
     }
     ir_count_of(cg, k->var.i, s->per_thread, IR_UNROLL_ALL);
@@ -252,8 +253,7 @@ static void keep_element(Kernel *k, const Side *s, Ir to) {
 void load_staged_keep(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     if (s->direct) {
-        Ir first = ir_sub(cg, k->own->k_next, product_size(k, 'B', AX_K));
-        if (k->c->r->stages == 1) load_direct(k, s, first);
+        if (k->c->r->stages == 1) load_direct(k, s, product_tile_waiting(k, s));
         return;
     }
     Ir live = address_live(k, s);
