@@ -153,6 +153,27 @@ static void data_decides_what_is_open(void **state) {
     arena_destroy(arena);
 }
 
+/* The first value is its term, whatever its factor is: one that is no number leaves all open.  */
+static void nothing_is_before_the_first(void **state) {
+    (void)state;
+    static const struct {
+        float a, x;
+        bool open, nan;
+    } cases[] = {{3, 2, false, false}, {INFINITY, 2, true, false}, {NAN, 2, true, false},
+                 {INFINITY, NAN, false, true}, {0, INFINITY, false, false}};
+    Arena *arena = arena_create(NULL);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        float A[T], X[T];
+        for (int i = 0; i < T; i++) A[i] = i ? 0.5f : cases[c].a, X[i] = i ? 1 : cases[c].x;
+        const TeValue *got = run(arena, "Y[i] = A[i] * (Y[i-1] else 0) + X[i];", A, X);
+        assert_int_equal(got[0].undecided, cases[c].open);
+        assert_int_equal(got[1].undecided, cases[c].open);
+        assert_int_equal(isnan(got[1].v) != 0, cases[c].nan);
+        if (!cases[c].nan) assert_true(got[0].v == cases[c].x);
+    }
+    arena_destroy(arena);
+}
+
 /* Products of factors overflow where step by step all is 0; integers stay exact.  */
 static void products_may_leave_the_range(void **state) {
     (void)state;
@@ -176,6 +197,7 @@ int main(void) {
         cmocka_unit_test(gives_what_the_loop_gives),
         cmocka_unit_test(bounds_hold_in_any_order),
         cmocka_unit_test(data_decides_what_is_open),
+        cmocka_unit_test(nothing_is_before_the_first),
         cmocka_unit_test(products_may_leave_the_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

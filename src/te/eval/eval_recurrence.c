@@ -8,7 +8,8 @@
  * Products of a that become subnormal lose an absolute part of what they multiply.
  *
  * Products of neighbouring a may leave the range of numbers where h, step by step, does not: then
- * any value is right from there on, as where an a is infinite.  NaN stays.  */
+ * any value is right from there on, as where an a is infinite.  NaN stays.  The first h is b, since
+ * nothing is before it: an a that is no number there leaves any value open.  */
 #include "te/eval/eval_impl.h"
 #include <float.h>
 #include <math.h>
@@ -39,10 +40,11 @@ static double bound_of(const Lanes *x, int j) {
 static void step_real(const Node *x, Walk *w, const Lanes *term, const Lanes *factor, int j) {
     double a = factor->v[j], b = term->v[j], ea = bound_of(factor, j), eb = bound_of(term, j);
     double large = finite(fabs(a) + ea), small = fmax(fabs(a) - ea, 0);
+    bool first = w->terms == 0;
     if (a == 1 && b == 0 && ea == 0 && eb == 0)
         return;
     w->error = large * w->error + finite(fabs(w->h)) * ea + eb;
-    w->h = a * w->h + b;
+    w->h = first ? b : a * w->h + b;
     w->late = large * (w->late + w->magnitude);
     w->magnitude = large * w->magnitude + finite(fabs(b) + eb);
     w->most = fmax(1, large * w->most);
@@ -52,7 +54,8 @@ static void step_real(const Node *x, Walk *w, const Lanes *term, const Lanes *fa
     w->peak = fmax(w->peak, w->magnitude);
     w->terms++;
     w->whole = w->whole && ea == 0 && eb == 0 && is_whole(a) && is_whole(b);
-    w->open |= isinf(a) || !(w->reach <= x->acc_limit) || !(w->peak <= x->acc_limit);
+    w->open |= isinf(a) || (first && isnan(a)) || !(w->reach <= x->acc_limit) ||
+               !(w->peak <= x->acc_limit);
 }
 
 /* The map in lane j.  */
