@@ -70,7 +70,7 @@ static int64_t needed(const Problem *p, const Device *dev, const RProg *r) {
 }
 
 int64_t chain_registers(const Problem *p, const Device *dev, const RProg *r) {
-    if (dev->unit[r->unit].b_smem) return warpgroup_launched(dev, r, chain_computing(p, dev, r));
+    if (dev->unit[r->unit].b_smem) return warpgroup_launched(p, dev, r, chain_computing(p, dev, r));
     return needed(p, dev, r);
 }
 

@@ -102,7 +102,7 @@ int64_t contract_registers(const Problem *p, const Device *dev, const RProg *r) 
     enum { FIXED = 22, SLACK = 4, TAIL = 4 };
     int64_t limit = (int64_t)dev->limits.registers_per_thread.value;
     if (dev->unit[r->unit].b_smem)
-        return warpgroup_launched(dev, r, warpgroup_computing(p, dev, r));
+        return warpgroup_launched(p, dev, r, warpgroup_computing(p, dev, r));
     int64_t loads = load_words(p, dev, r, 0) + load_words(p, dev, r, 1) + (r->tail > 0 ? TAIL : 0);
     if (r->stats) loads += rprog_stats_registers(p, dev, r);
     if (rprog_matrix(dev, r)) {

@@ -6,12 +6,20 @@ BlockBytes rprog_block_bytes(const Problem *p, const Device *dev, const RProg *r
     BlockBytes b = {.warps = rprog_computing(dev, r) / WARP, .ring = dev->unit[r->unit].b_smem};
     for (int side = 0; side < p->n_operand; side++) {
         b.of[side].scales = (int64_t)rprog_tensor_scales(dev, r, side) * TENSOR_LANES;
+        b.of[side].sum_scales = matrix_sum_scale_bytes(p, dev, r, side);
         b.of[side].tile = rprog_tile_bytes(p, dev, r, side);
         b.of[side].region = rprog_region_bytes(p, dev, r, side, &b.of[side].places);
     }
     b.box = rprog_box_bytes(p, dev, r);
     b.boxes = b.box == 0 ? 0 : rprog_box_count(p, r) * (int)count_along(&r->warp, &r->thread, AX_M);
     return b;
+}
+
+/* Behind the tiles of a step lie the scales by which its sums are multiplied.  */
+static void add_sum_scales(const BlockBytes *b, Ring *x) {
+    enum { LINES = 128, ATOMS = BOX_SPAN * BOX_LINES };   /* of banks; that a swizzle repeats in */
+    int64_t each = b->ring ? ATOMS : LINES, bytes = b->of[0].sum_scales + b->of[1].sum_scales;
+    if (bytes > 0) x->bytes = ceil_div(x->bytes + bytes, each) * each;
 }
 
 static Loads loads_of(const RoomWalk *w, const BlockBytes *b) {
@@ -27,7 +35,29 @@ static Loads loads_of(const RoomWalk *w, const BlockBytes *b) {
         loads_add(&x, load);
         x.n_ring = ring + 1;
     }
+    add_sum_scales(b, &x.ring[0]);
     return x;
+}
+
+/* A warp behind the one that fills a ring brings them.  */
+static void sum_scales(RoomWalk *w, const Loads *x, int64_t at, const BlockBytes *b) {
+    for (const Load *l = x->load; l < x->load + x->n; l++) at += l->ring == 0 ? l->bytes : 0;
+    for (int side = 0; side < w->p->n_operand; side++) {
+        Room s = layout_one(ROOM_SCALES, side, at, b->of[side].sum_scales);
+        s.slots = w->r->stages;
+        s.apart = x->ring[0].bytes;
+        s.ring = 0;
+        at += s.bytes;
+        if (s.bytes > 0) layout_room(w, s);
+    }
+}
+
+static void sum_scales_warp(RoomWalk *w, const BlockBytes *b) {
+    if (!w->out || b->of[0].sum_scales + b->of[1].sum_scales == 0) return;
+    Ring *x = w->out->ring;
+    x->fill = (RingWarps){b->warps, 1};
+    x->scales = (RingWarps){b->warps + 1, 1};
+    x->arrivals[RING_FULL]++;
 }
 
 /* Scales of a step on their way to Tensor Memory: once each, for all four parts of its lanes.  They
@@ -159,13 +189,18 @@ void contract_fragments(RoomWalk *w, const BlockBytes *b) {
 static void rooms_of(RoomWalk *w, const BlockBytes *b) {
     w->regions = rprog_persistent(w->r) ? 2 : 1;
     Loads x = loads_of(w, b);
+    int64_t first = w->end;
     loads_rooms(w, &x);
+    sum_scales(w, &x, first, b);
     contract_regions(w, b);
     contract_results(w, b);
     if (w->r->stats) rprog_stats_rooms(w);
     scales(w, b);
     contract_tensor(w);
-    if (b->ring) loads_barriers(w, &x, b->warps);
+    if (b->ring) {
+        loads_barriers(w, &x, b->warps);
+        sum_scales_warp(w, b);
+    }
     accumulators(w, b);
     tables(w);
     if (w->out) contract_fragments(w, b);

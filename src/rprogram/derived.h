@@ -299,13 +299,18 @@ bool rprog_scales(const Problem *p, const Device *dev, const RProg *r, int side,
 
 /* Scales of blocks of an operand that the unit does not apply (matrix_scales_sums): the products of
  * elements in a k-step are summed by themselves (rprog_promotes), and multiplied by the step's
- * scales as they join the others.  A lane reads what it needs of a step before its products.
- * False: it has none.  */
+ * scales as they join the others.  Where each row has its own they are staged: whoever fills reads
+ * those of the block's rows from global memory, and puts them, as f32, into the step's slot
+ * (ROOM_SCALES), a row after the other.  A ring has a warp for that.  A lane has what it needs of a
+ * step in registers.  False: it has none.  */
 typedef struct {
     const TeExpr *read;
     int share;                /* neighbours of the warp's tile along the operand's own axis that
                                * share one, which all lanes read; 0: each slot has its own */
-    int n;                    /* that a lane reads */
+    int n;                    /* that a lane has */
+    bool staged;
+    int loaders, each;        /* lanes that read them, rows of each, ... */
+    int width, every;         /* ... of so many blocks at once, in steps that begin at such k */
 } RSumScales;
 bool rprog_sum_scales(const Problem *p, const Device *dev, const RProg *r, int side,
                       RSumScales *out);

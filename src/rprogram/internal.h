@@ -185,6 +185,7 @@ void rprog_stats_rooms(RoomWalk *w);
 typedef struct {
     struct {
         int64_t tile, scales; /* a stage, ... of its blocks */
+        int64_t sum_scales;   /* ... or those that are staged beside it */
         int64_t region, places;           /* a region with its places; where these begin */
     } of[CONTRACTION_OPERANDS];
     int64_t box;              /* where a warp that computes stores by boxes: bytes of one, ... */

@@ -50,9 +50,11 @@ void loads_rooms(RoomWalk *w, const Loads *x) {
     int64_t at = 0;
     list_rings(w, x);
     for (const Load *l = x->load; l < x->load + x->n; l++) {
+        const Ring *ring = &x->ring[l->ring];
         bool beside = l > x->load && l[-1].ring == l->ring;
         at = beside ? at + l[-1].bytes : w->end;
-        add_tile(w, l, &x->ring[l->ring], at);
+        if (!beside) w->end += ring->slots * ring->bytes;
+        add_tile(w, l, ring, at);
     }
 }
 

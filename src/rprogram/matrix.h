@@ -31,6 +31,12 @@ bool matrix_scales_sums(const Problem *p, const ComputeUnit *u);
 bool matrix_scales(const Problem *p, const ComputeUnit *u);
 const char *matrix_check_scales(const Problem *p, const Device *dev, const RProg *r);
 int64_t matrix_scale_registers(const Problem *p, const Device *dev, const RProg *r);
+/* The widest access to neighbouring scales of a row, each of `block` k, of which k is a multiple.
+ * Scales by which sums are multiplied: bytes of a step that are staged for a side; registers of a
+ * lane that does so.  */
+int matrix_scales_width(const Problem *p, const TeExpr *read, int block, int k);
+int64_t matrix_sum_scale_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
+int64_t matrix_staging_registers(const Problem *p, const Device *dev, const RProg *r);
 
 /* May operand `side` lie in shared memory as bytes (RLoad.bytes)?  */
 bool matrix_keeps_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
@@ -77,9 +83,9 @@ bool warpgroup_converts(const Problem *p, const ComputeUnit *u);
  * resident blocks, what both have then; false: all have enough.  */
 enum { WARPGROUP_OTHERS = 40 };           /* beside sums and operands, of compiled kernels */
 int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r);
-int64_t warpgroup_launched(const Device *dev, const RProg *r, int64_t need);
-bool warpgroup_moves(const Device *dev, const RProg *r, int64_t need, int64_t blocks,
-                     int *copying, int *computing);
+int64_t warpgroup_launched(const Problem *p, const Device *dev, const RProg *r, int64_t need);
+bool warpgroup_moves(const Problem *p, const Device *dev, const RProg *r, int64_t need,
+                     int64_t blocks, int *copying, int *computing);
 /* The copies of an operand; false: there are none.  */
 bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out);
 /* The same as a region, of which lanes make the unit's first operand; may it be one?  */

@@ -194,6 +194,7 @@ static void side_facts(Contract *c, const Device *dev, Side *s) {
     s->stays = s->ring < 0 || ring_stays(&c->layout->ring[s->ring]);
     c->scaled |= rprog_scales(c->p, dev, c->r, side, &s->scales);
     c->matrix.scales |= rprog_sum_scales(c->p, dev, c->r, side, &s->sum_scales);
+    c->matrix.stages_scales |= s->sum_scales.staged;
     s->row = (int)(s->room->row / s->elem);
     if (c->ring) ring_facts(c, dev, s);
     if (!rprog_load_facts(s->l->kind).chunks) return;

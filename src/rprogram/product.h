@@ -95,7 +95,8 @@ typedef struct {
     FragOrder own;            /* ... and from each of a lane's columns to its place among them */
     int products;
     bool promotes;            /* sums of a step join the others behind it, ... */
-    bool scales;              /* ... multiplied by the scales of its blocks */
+    bool scales;              /* ... multiplied by the scales of its blocks, ... */
+    bool stages_scales;       /* ... some of which come to slots beside the step's tiles */
     bool tensor;              /* results lie in Tensor Memory until the last product has ended */
     int columns, blocks;      /* of an instruction that one thread issues */
     int tiles[AX_CLASSES];    /* instructions of a warp; along k: slices of a step */

@@ -77,5 +77,8 @@ int64_t rprog_room_at(const Layout *l, RoomKind kind, int of) {
 
 bool rprog_over(const Room *a, const Room *b) {
     bool shared = !rprog_room_space(a->kind) && !rprog_room_space(b->kind);
-    return shared && a->at < rprog_room_end(b) && b->at < rprog_room_end(a);
+    bool beside = a->ring >= 0 && a->ring == b->ring && a->apart == b->apart;     /* in a slot */
+    int64_t end_a = beside ? a->at + a->bytes : rprog_room_end(a);
+    int64_t end_b = beside ? b->at + b->bytes : rprog_room_end(b);
+    return shared && a->at < end_b && b->at < end_a;
 }

@@ -2,8 +2,7 @@
  * holds of a step.  Which units take them, or have their sums multiplied by them.  */
 #include "rprogram/matrix.h"
 
-/* The widest access to neighbouring scales of a row, at all places where one begins.  */
-static int width_of(const Problem *p, const TeExpr *read, int block, int k) {
+int matrix_scales_width(const Problem *p, const TeExpr *read, int block, int k) {
     const TeStmt *s = &p->te->stmt[p->con.stmt];
     for (int n = RTILE_ACCESS; n > 1; n /= 2) {
         if (k % (n * block)) continue;
@@ -38,7 +37,7 @@ bool rprog_scales(const Problem *p, const Device *dev, const RProg *r, int side,
     out->read = read;
     out->groups = (int)ceil_div(own, FRAG_SCALE_ROWS);
     out->words = words_of(u, k);
-    out->width = width_of(p, read, u->scale_k, k);
+    out->width = matrix_scales_width(p, read, u->scale_k, k);
     out->rows = out->width == FRAG_SCALES ? rows_of(p, read, side, own) : 1;
     return true;
 }

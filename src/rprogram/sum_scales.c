@@ -30,6 +30,34 @@ static int shared_by(const Problem *p, const Device *dev, const RProg *r, int si
     return 0;
 }
 
+/* Steps of so many k, a power of two of them, have one scale for each row.  */
+static int block_of(const Problem *p, const TeExpr *read, int step) {
+    const TeStmt *s = &p->te->stmt[p->con.stmt];
+    int block = step;
+    while (2 * (int64_t)block <= p->extent[AX_K] &&
+           rtile_same_along(s, read, &p->con.axis[AX_K], 2 * block))
+        block *= 2;
+    return block;
+}
+
+/* Those who fill, where all of them have the same step and tile.  */
+static bool is_staged(const Device *dev, const RProg *r, const RSumScales *x) {
+    bool taken = rprog_team(dev, r) > 1 && (r->load[0].team || r->load[1].team);
+    bool regions = r->load[0].region || r->load[1].region;
+    bool same = r->block.extent[AX_K] == r->warp.extent[AX_K];
+    return !x->share && same && !taken && !regions && te_always_inside(x->read);
+}
+
+static void stage(const Problem *p, const Device *dev, const RProg *r, int side, RSumScales *x) {
+    enum { MOST = 4 };        /* registers of a lane for a row */
+    int step = r->block.extent[AX_K], block = block_of(p, x->read, step);
+    x->staged = true;
+    x->loaders = dev->unit[r->unit].b_smem ? WARP : r->threads;
+    x->each = (int)ceil_div(r->block.extent[own_axis(side)], x->loaders);
+    x->width = matrix_scales_width(p, x->read, block, MOST * block);
+    x->every = x->width * block;
+}
+
 bool rprog_sum_scales(const Problem *p, const Device *dev, const RProg *r, int side,
                       RSumScales *out) {
     const TeExpr *read = p->con.operand[side].scale;
@@ -42,11 +70,29 @@ bool rprog_sum_scales(const Problem *p, const Device *dev, const RProg *r, int s
     out->n = out->share ? extent / out->share
                         : extent / r->thread.extent[axis] *
                               fragment_slots(&f, side ? FRAG_COL : FRAG_ROW);
+    if (is_staged(dev, r, out)) stage(p, dev, r, side, out);
     return true;
 }
 
-int64_t matrix_scale_registers(const Problem *p, const Device *dev, const RProg *r) {
+int64_t matrix_sum_scale_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
+    RSumScales x;
+    if (!rprog_sum_scales(p, dev, r, side, &x) || !x.staged) return 0;
+    return (int64_t)r->block.extent[own_axis(side)] * te_dtype_bytes(TE_F32);
+}
+
+int64_t matrix_staging_registers(const Problem *p, const Device *dev, const RProg *r) {
     int64_t n = 0;
+    for (int side = 0; side < p->n_operand; side++) {
+        RSumScales x;
+        if (!rprog_sum_scales(p, dev, r, side, &x) || !x.staged) continue;
+        int64_t words = ceil_div((int64_t)x.width * te_dtype_bytes(x.read->store), 4);
+        n += x.each * words;
+    }
+    return n;
+}
+
+int64_t matrix_scale_registers(const Problem *p, const Device *dev, const RProg *r) {
+    int64_t n = dev->unit[r->unit].b_smem ? 0 : matrix_staging_registers(p, dev, r);
     for (int side = 0; side < p->n_operand; side++) {
         RScales x;
         RSumScales y;

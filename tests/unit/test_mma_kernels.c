@@ -374,6 +374,9 @@ static const struct {
     {"scaled sums of columns, odd", "op f(A: f8e4m3[33,256], s: f32[2,33], B: f8e4m3[51,256],"
      " t: f32[51,2]) -> C: f32[33,51] { C[m,n] += (A[m,k] * s[k/128,m]) * (B[n,k] * t[n,k/128]);"
      " }", 7},
+    {"scaled sums, four of a row at once", "op f(A: f8e4m3[40,1024], B: f8e4m3[24,1024],"
+     " s: f32[40,8], t: f16[24,4]) -> C: f32[24,40] { C[n,m] += A[m,k] * B[n,k] * s[m,k/128] *"
+     " t[n,k/256]; }", 7},
     {"scaled sums of 16 bits, one operand", "op f(A: f16[40,384], B: f16[56,384], t: f16[56,6]) ->"
      " C: f32[40,56] { C[m,n] += A[m,k] * (B[n,k] * t[n,k/64]); }", 0},
     {"scaled sums of bytes, batch", "op f(A: i8[2,40,256], B: i8[2,24,256], s: f32[2,40,2],"

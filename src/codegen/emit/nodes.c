@@ -249,7 +249,8 @@ static void make_values(Kernel *k, const Node *n) {
     case VALUES_K_NOW: place_k_now(k); break;
     case VALUES_BESIDE: made_beside(k, n->from); break;
     case VALUES_SCALES:
-        if (n->from == SCALES_STAGE) tensor_scales_stage(k, n->ring);
+        if (k->c->matrix.scales) sum_scales_staged(k, n);
+        else if (n->from == SCALES_STAGE) tensor_scales_stage(k, n->ring);
         else if (n->from == SCALES_TURN) scales_turn(k);
         else scales_load(k, n->from == SCALES_FIRST);
         break;

@@ -64,7 +64,8 @@ typedef enum {
     X(BESIDE,   "beside")     /* what an operand's expression reads beside; from: in a step */     \
     X(SCALES,   "scales")     /* of blocks, of the first step; from: 1: of the next one, */        \
                               /* 2: of which those of the next one are the step's, */              \
-                              /* 3: those of the step, to the slot of its ring */                  \
+                              /* 3: those of the step, to the slot of its ring; 4: from there; */ \
+                              /* of step `name` (else of the first one) + ahead */                 \
     X(K_NOW,    "k")          /* first k of the step, where products are masked */                 \
     X(MORE,     "more")       /* is there a step to load? */                                       \
     X(NEXT_K,   "next k")     /* loads go on with the next step */                                 \
@@ -105,7 +106,7 @@ typedef enum {
 enum { CLEAR_ALL, CLEAR_OPERANDS, CLEAR_SUMS };
 
 /* SCALES.  */
-enum { SCALES_FIRST, SCALES_NEXT, SCALES_TURN, SCALES_STAGE };
+enum { SCALES_FIRST, SCALES_NEXT, SCALES_TURN, SCALES_STAGE, SCALES_TAKE };
 
 /* TENSOR: columns are taken, by a warp; they are known to all; sums are loaded; terms of a chain
  * are stored, its results move to the bases of their rows, if these moved; columns are given

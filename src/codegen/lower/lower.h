@@ -98,6 +98,12 @@ void lower_commit(FormBuilder *b, int ring, int id, int blocks);
 void lower_wait_tensor(FormBuilder *b, int ring, int id);
 void lower_arrive_warps(FormBuilder *b, int ring, int id);
 void lower_load_sums(FormBuilder *b, DataOf data);
+/* Scales by which sums of steps are multiplied: a node of step `step` (NULL: the first) + ahead;
+ * those that wait in registers to the step's slot; from there to the registers of who multiplies.
+ */
+Node *lower_scales(FormBuilder *b, int what, int ahead, const char *step);
+void lower_stage_scales(FormBuilder *b, int ahead, const char *step, DataOf data);
+void lower_take_scales(FormBuilder *b, DataOf data);
 
 /* lower_roles.c: warps that fill rings and warps that use them.  What each role does; the last has
  * the rest of the kernel, as `teams`, and is left open.  */

@@ -12,15 +12,17 @@ static bool is_kept(const Contract *c, const Side *s) {
     return rprog_waits(s->l) && !at_once;
 }
 
-static void add_keeps(const Make *m) {
+/* With scales that wait in registers, of a step as lower_scales has it.  */
+static void add_keeps(const Make *m, int ahead, const char *step) {
     for (const Side *s = m->c->side; s < m->c->end; s++)
         if (is_kept(m->c, s)) lower_keep(m->b, s);
+    if (m->c->matrix.stages_scales) lower_stage_scales(m->b, ahead, step, OF_LAST);
 }
 
 static bool keeps(const Contract *c) {
     for (const Side *s = c->side; s < c->end; s++)
         if (is_kept(c, s)) return true;
-    return false;
+    return c->matrix.stages_scales;
 }
 
 static void add_tables(const Make *m) {
@@ -64,6 +66,7 @@ static void add_fill(const Make *m) {
     Node *node = form_sequence(m->b, "fill");
     node->note = several ? "fill: the first steps" : "fill: the first step";
     node->blank = true;
+    if (c->matrix.stages_scales) lower_scales(m->b, SCALES_FIRST, 0, NULL);
     add_tables(m);
     if (c->tables) form_block_sync(m->b);
     if (several) counted(m, "step", contract_turns(c)->ahead, 1, 1)->loop.of = TURNS_STEPS;
@@ -72,8 +75,10 @@ static void add_fill(const Make *m) {
     for (const Side *s = c->side; s < c->end; s++) {
         if (has_tile(s)) lower_load(m->b, s, true);
     }
+    const char *step = several ? "step" : NULL;
+    if (several && c->matrix.stages_scales) lower_scales(m->b, SCALES_NEXT, 0, step);
     add_next(m, false);
-    add_keeps(m);
+    add_keeps(m, 0, step);
     if (tested) form_close(m->b);
     add_commit(m);
     form_add(m->b, NODE_VALUES, VALUES_PUT);
@@ -92,11 +97,13 @@ static void add_loads(const Make *m) {
                               c->spread ? ", between the products" : "");
     if (c->spread) form_add(m->b, NODE_VALUES, VALUES_MORE);
     for (const Side *s = c->side; s < c->end; s++) all &= !has_tile(s) || s->spread;
-    if (!c->spread || !all) {
+    if (!c->spread || !all || c->matrix.stages_scales) {
         form_if(m->b, c->spread ? WHEN_MORE : WHEN_LEFT, contract_turns(c)->ahead)->name = "step";
         for (const Side *s = c->side; s < c->end; s++) {
             if (has_tile(s) && !s->spread) lower_load(m->b, s, false);
         }
+        if (c->matrix.stages_scales)
+            lower_scales(m->b, SCALES_NEXT, contract_turns(c)->ahead, "step");
         if (!c->spread) add_next(m, false);
         form_close(m->b);
     }
@@ -176,12 +183,13 @@ static void add_turn(const Make *m) {
         add_next(m, true);
         add_commit(m);
     }
-    if (c->staged && keeps(c)) {
+    if (keeps(c)) {
         form_sequence(m->b, "keep")->note = "keep: what was loaded for the next step";
         if (c->r->stages == 1) form_block_sync(m->b);
+        int ahead = contract_turns(c)->ahead;
         bool always = rprog_stores_always(c->p, m->l->dev, c->r);
-        if (!always) form_if(m->b, WHEN_LEFT, contract_turns(c)->ahead)->name = "step";
-        add_keeps(m);
+        if (!always) form_if(m->b, WHEN_LEFT, ahead)->name = "step";
+        add_keeps(m, ahead, "step");
         if (!always) form_close(m->b);
         form_close(m->b);
     }
@@ -224,6 +232,7 @@ static void add_steps(const Make *m) {
     if (c->may_be_empty) form_if(m->b, WHEN_STEPS, 0);
     lower_open_turns(m->b, c, "step");
     if (c->matrix.promotes) form_add(m->b, NODE_VALUES, VALUES_PARTIAL);
+    if (c->matrix.stages_scales) lower_take_scales(m->b, OF_STEP);
     if (c->masks_k) form_add(m->b, NODE_VALUES, VALUES_K_NOW);
     add_scales(m, SCALES_NEXT);
     add_step(m);

@@ -174,6 +174,23 @@ static void add_scales(const Make *m) {
     close_tiles(m);
 }
 
+/* The same of scales by which sums are multiplied: those of the next step are on their way while
+ * its slot is waited for.  */
+static void add_sum_scales(const Make *m) {
+    const Contract *c = m->c;
+    open_tiles(m);
+    open_some(m);
+    lower_scales(m->b, SCALES_FIRST, 0, NULL);
+    open_steps(m, true);
+    lower_barrier(m->b, SYNC_WAIT, c->turns, RING_EMPTY);
+    lower_stage_scales(m->b, 0, "done", OF_PUT);
+    lower_arrive_warps(m->b, c->turns, RING_FULL);
+    lower_scales(m->b, SCALES_NEXT, 1, "done");
+    lower_put(m->b, c->turns);
+    form_close(m->b);
+    close_tiles(m);
+}
+
 /* One thread issues the products of all warpgroups, whose sums lie in Tensor Memory, of both blocks
  * of a pair.  It waits for stages that are full and for accumulators that are empty, and for
  * nothing else: its products free a stage, and fill accumulators, when they end.  */
@@ -242,19 +259,22 @@ static void meet(const Make *m) { form_sync(m->b, SYNC_WARP, SYNC_BOTH, 0); }
 
 /* Products of a step, all but those of `under_way` steps done at its end.  */
 static void add_step(const Make *m, int under_way) {
-    bool promotes = m->c->matrix.promotes;
+    bool promotes = m->c->matrix.promotes, scales = m->c->matrix.stages_scales;
     int made = made_of(m->c);
     if (promotes) form_add(m->b, NODE_VALUES, VALUES_PARTIAL);
     if (made >= 0) form_add(m->b, NODE_VALUES, VALUES_BESIDE)->from = true;
     lower_wait_stage(m->b);
     if (made >= 0) {
+        if (scales) lower_take_scales(m->b, OF_TAKEN);
         add_slices(m, made);
         if (!m->c->kept) meet(m);
         if (!under_way) form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, 0);
     } else {
         lower_multiply(m->b);
         form_sync(m->b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
+        if (scales) lower_take_scales(m->b, OF_TAKEN);
         form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, under_way);
+        if (scales) meet(m);
     }
     Node *freed = lower_free(m->b, m->c->turns, under_way);
     if (freed && under_way) freed->when = WHEN_LATER;
@@ -307,7 +327,8 @@ static void add_products(const Make *m) {
 
 void lower_ring(const Make *m) {
     static const Roles tensor = {add_copies, add_issued, add_scales, add_sums};
-    static const Roles registers = {.copies = add_copies, .results = add_products};
+    static const Roles registers = {
+        .copies = add_copies, .scales = add_sum_scales, .results = add_products};
     lower_roles(m, m->c->matrix.tensor ? &tensor : &registers, rprog_in_turn(m->c->r));
 }
 

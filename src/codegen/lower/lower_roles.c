@@ -65,10 +65,11 @@ static void add_filling(const Make *m, const Roles *of) {
     open_role(m->b, m->l, (Role){.name = "copies", .first = first,
                                  .warps = m->l->r->threads / WARP - first, .teams = 1,
                                  .fewer = true});
-    if (m->c->matrix.tensor) {
+    bool tensor = m->c->matrix.tensor, scales = m->c->scaled || m->c->matrix.stages_scales;
+    if (tensor || scales) {
         add_part(m, "boxes", turns->fill, of->copies);
-        add_part(m, "products", turns->use, of->products);
-        if (m->c->scaled) add_part(m, "scales", turns->scales, of->scales);
+        if (tensor) add_part(m, "products", turns->use, of->products);
+        if (scales) add_part(m, "scales", turns->scales, of->scales);
     } else {
         of->copies(m);
     }

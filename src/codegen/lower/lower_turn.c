@@ -190,6 +190,30 @@ Node *lower_free(FormBuilder *b, int ring, int lag) {
     return n;
 }
 
+/* ---- scales by which sums of steps are multiplied ---- */
+
+Node *lower_scales(FormBuilder *b, int what, int ahead, const char *step) {
+    Node *n = form_add(b, NODE_VALUES, VALUES_SCALES);
+    n->from = what;
+    n->ahead = ahead;
+    n->name = step;
+    return n;
+}
+
+void lower_stage_scales(FormBuilder *b, int ahead, const char *step, DataOf data) {
+    const Contract *c = at_hand(b);
+    Node *n = lower_scales(b, SCALES_STAGE, ahead, step);
+    for (const Side *s = c->side; s < c->end; s++)
+        if (s->sum_scales.staged) form_writes(b, n, ROOM_SCALES, s->number)->data = data;
+}
+
+void lower_take_scales(FormBuilder *b, DataOf data) {
+    const Contract *c = at_hand(b);
+    Node *n = lower_scales(b, SCALES_TAKE, 0, NULL);
+    for (const Side *s = c->side; s < c->end; s++)
+        if (s->sum_scales.staged) form_reads(b, n, ROOM_SCALES, s->number)->data = data;
+}
+
 /* ---- Tensor Memory ---- */
 
 Node *lower_tensor(FormBuilder *b, int part) {

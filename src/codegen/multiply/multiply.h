@@ -74,12 +74,18 @@ static inline const char *tensor_function(const Kernel *k, const char *name) {
  * next one), which are used from `scales_turn` on; what an instruction takes for tiles (i, j) of
  * slice `slice`.  */
 void scales_load(Kernel *k, bool first);
-Ir scales_step(const Kernel *k, int ahead);  /* first k of the warp's part of the step, or later */
+/* The first k of the warp's part of a step of the block, of that at hand or a later one.  */
+Ir scales_first(const Kernel *k, Ir step);
+Ir scales_step(const Kernel *k, int ahead);
 void scales_turn(Kernel *k);
 void scales_of(const Kernel *k, Ir i, Ir j, Ir slice, Ir out[IR_SCALES]);
 Ir scales_ones(const Kernel *k);          /* a register of such that change nothing */
-/* sum_scales.c: scales by which the sums of a step are multiplied; these join the others.  */
+/* sum_scales.c: scales by which the sums of a step are multiplied, those that are not staged; these
+ * join the others.  sum_scales_stage.c: what is done with scales that are (SCALES_*).  */
 void sum_scales_load(Kernel *k);
+Ir sum_scales_place(const Kernel *k, const Side *s, Ir tile, Ir slot);
+Ir sum_scales_inside(const Kernel *k, const Side *s, Ir own, Ir kk);
+void sum_scales_staged(Kernel *k, const Node *n);
 void sum_scales_join(Kernel *k);
 /* tensor_scales.c: those of a step to a slot of the ring, by a warp; from the slot at hand to
  * Tensor Memory, by the thread that issues products; what one of these takes.  */

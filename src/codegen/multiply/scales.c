@@ -105,7 +105,7 @@ static void load_side(Kernel *k, const Side *s, Ir to, Ir step) {
     ir_close(cg);
 }
 
-static Ir first_of(const Kernel *k, Ir step) {
+Ir scales_first(const Kernel *k, Ir step) {
     const Cg *cg = k->cg;
     if (k->c->sliced) step = ir_add(cg, k->var.first, step);
     step = ir_mul(cg, step, product_size(k, 'B', AX_K));
@@ -113,7 +113,7 @@ static Ir first_of(const Kernel *k, Ir step) {
 }
 
 Ir scales_step(const Kernel *k, int ahead) {
-    return first_of(k, ir_add_n(k->cg, k->var.step, ahead));
+    return scales_first(k, ir_add_n(k->cg, k->var.step, ahead));
 }
 
 void scales_load(Kernel *k, bool first) {
@@ -123,7 +123,7 @@ void scales_load(Kernel *k, bool first) {
         const char *word = product_name(cg, s, first ? "scale" : "next_scale");
         Ir to = ir_array(cg, ir_type(IR_U32), word, s->scales.groups, s->scales.words, 0);
         *(first ? &operand_at(k, s)->scale : &operand_at(k, s)->next_scale) = to;
-        load_side(k, s, to, first ? first_of(k, ir_int(cg, 0)) : scales_step(k, 1));
+        load_side(k, s, to, first ? scales_first(k, ir_int(cg, 0)) : scales_step(k, 1));
     }
 }
 

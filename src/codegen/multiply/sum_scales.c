@@ -1,7 +1,7 @@
 /* Scales of blocks along k by which sums of a step are multiplied as they join the others, for
  * units that know none (rprog_sum_scales): x_scale[i] is that of the i-th part of the warp's tile
  * along the operand's own axis, or of the lane's i-th row or column.  They are read before the
- * products of the step, which hide their latency.  */
+ * products of the step, which hide their latency; sum_scales_stage.c has those that are staged.  */
 #include "codegen/multiply/multiply.h"
 #include "codegen/block/block.h"
 #include "codegen/block/product.h"
@@ -14,7 +14,7 @@ static int slots_of(const Kernel *k, const Side *s) {
 }
 
 /* What instruction tile `tile`, and slot `slot` of the lane in it, add.  */
-static Ir place_in_tile(const Kernel *k, const Side *s, Ir tile, Ir slot) {
+Ir sum_scales_place(const Kernel *k, const Side *s, Ir tile, Ir slot) {
     const Cg *cg = k->cg;
     return ir_add(cg, ir_mul_n(cg, tile, s->thread),
                   fragment_slot_place(cg, &k->c->matrix.results, along(s), slot));
@@ -27,14 +27,15 @@ static Ir own_of(Kernel *k, const Side *s, Ir i) {
     Ir first = ir_add(cg, product_first(k, s->own), product_place(k, s));
     if (share) return address_point_own(k, s, ir_add(cg, first, ir_mul_n(cg, i, share)));
     Ir slots = ir_int(cg, slots_of(k, s)), lane = s->side ? k->var.lane_n : k->var.lane_m;
-    Ir at = place_in_tile(k, s, ir_div(cg, i, slots), ir_rem(cg, i, slots));
+    Ir at = sum_scales_place(k, s, ir_div(cg, i, slots), ir_rem(cg, i, slots));
     return address_point_own(k, s, ir_add_parts(cg, ir_add(cg, first, lane), at));
 }
 
-static Ir inside(const Kernel *k, const Side *s, Ir own, Ir kk) {
+Ir sum_scales_inside(const Kernel *k, const Side *s, Ir own, Ir kk) {
     const Cg *cg = k->cg;
     Ir in = s->ragged ? ir_lt(cg, own, product_extent(k, s->own)) : NULL;
-    return k->c->k_ragged ? ir_both(cg, in, ir_lt(cg, kk, product_extent(k, AX_K))) : in;
+    bool behind = k->c->k_ragged || s->sum_scales.staged;
+    return behind ? ir_both(cg, in, ir_lt(cg, kk, product_extent(k, AX_K))) : in;
 }
 
 static void load_side(Kernel *k, const Side *s) {
@@ -44,7 +45,7 @@ static void load_side(Kernel *k, const Side *s) {
     operand_at(k, s)->scale = all;
     Ir i = ir_count_of(cg, k->var.i, x->n, IR_UNROLL_ALL), to = ir_element(cg, all, i);
     Ir own = own_of(k, s, i), kk = address_point_k(k, scales_step(k, 0));
-    Ir test = inside(k, s, own, kk);
+    Ir test = sum_scales_inside(k, s, own, kk);
     if (test) {
         ir_set(cg, to, ir_int(cg, 0));
         ir_if(cg, test);
@@ -57,14 +58,14 @@ static void load_side(Kernel *k, const Side *s) {
 
 void sum_scales_load(Kernel *k) {
     for (const Side *s = k->c->side; s < k->c->end; s++)
-        if (s->sum_scales.read) load_side(k, s);
+        if (s->sum_scales.read && !s->sum_scales.staged) load_side(k, s);
 }
 
 /* Those of a slot of an instruction tile.  */
 static Ir scale_of(const Kernel *k, const Side *s, Ir tile, Ir slot) {
     const Cg *cg = k->cg;
     int share = s->sum_scales.share;
-    Ir at = share ? ir_div(cg, place_in_tile(k, s, tile, slot), ir_int(cg, share))
+    Ir at = share ? ir_div(cg, sum_scales_place(k, s, tile, slot), ir_int(cg, share))
                   : ir_add(cg, ir_mul_n(cg, tile, slots_of(k, s)), slot);
     return ir_element(cg, operand_at(k, s)->scale, at);
 }
