@@ -255,9 +255,12 @@ int64_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r)
     return ((int64_t)rows * s.row + rows / 2 * s.pair) * p->acc_bytes;
 }
 
-/* Sums of an f8 unit are truncated; an explicit f32 accumulator forbids it.  */
+/* Sums of an f8 unit are truncated; an explicit f32 accumulator forbids it.  Those of integers are
+ * exact, and become f32 where they are scaled as they join others: 2^31 has room for 2^15 products
+ * of bytes, and no step has as many.  */
 static bool accumulates(const Problem *p, const ComputeUnit *u) {
     if (is_narrow(u) && p->accum == TE_F32) return false;
+    if (u->acc == TE_I32 && matrix_scales_sums(p, u) && p->con.acc == TE_F32) return true;
     return u->acc == p->con.acc || (u->acc == p->accum && p->con.acc == TE_F32);
 }
 

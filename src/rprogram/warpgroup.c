@@ -37,7 +37,8 @@ int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r)
     int bytes = te_dtype_bytes(dev->unit[r->unit].acc);
     int64_t sums = tiles * rprog_unit_accumulators(dev, r) * bytes / 4;
     if (rprog_promotes(p, dev, r)) sums = 2 * sums + matrix_scale_registers(p, dev, r);
-    if (dev->unit[r->unit].acc != p->con.acc)     /* both are there while they are converted */
+    bool scaled = matrix_scales_sums(p, &dev->unit[r->unit]);
+    if (dev->unit[r->unit].acc != p->con.acc && !scaled)  /* both are there while converted */
         sums += tiles * rprog_unit_accumulators(dev, r) * p->acc_bytes / 4;
     for (int side = 0; side < p->n_operand; side++)
         if (rprog_by_lanes(&r->load[side])) sums += raw_registers(p, dev, r, side);

@@ -382,6 +382,8 @@ static const struct {
     {"scaled sums of bytes, batch", "op f(A: i8[2,40,256], B: i8[2,24,256], s: f32[2,40,2],"
      " t: f32[24,2]) -> C: f32[2,24,40] { C[b,n,m] += A[b,m,k] * B[b,n,k] * s[b,m,k/128] *"
      " t[n,k/128]; }", 0},
+    {"scaled sums of bytes, exact", "op f(A: i8[40,512], B: i8[24,512], s: f32[40,4],"
+     " t: f16[24,4]) -> C: f32[24,40] { C[n,m] += A[m,k] * B[n,k] * s[m,k/128] * t[n,k/128]; }", 5},
     {"scaled sums of two indices", "op f(A: f16[40,3,128], B: f16[24,3,128], s: f32[40,3],"
      " t: f32[3]) -> C: f32[40,24] { C[m,n] += A[m,g,j] * B[n,g,j] * s[m,g] * t[g]; }", 0},
     {"scaled sums of four products", "op f(A: f16[40,128], B: f16[56,128], s: f32[40,2],"

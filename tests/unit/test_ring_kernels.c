@@ -168,6 +168,9 @@ static const char *const scaled[][3] = {
     {"scaled sums, four of a row at once", "wgmma.f8e4m3.f32", "op f(A: f8e4m3[136,1024],"
      " s: f32[136,8], B: f8e4m3[72,1024], t: bf16[4,72]) -> C: f32[136,72] {"
      " C[m,n] += A[m,k] * B[n,k] * s[m,k/128] * t[k/256,n]; }"},
+    {"scaled sums of bytes", "wgmma.i8.i32", "op f(A: i8[136,512], s: f32[136,4], B: i8[72,512],"
+     " t: f32[72,4]) -> C: f32[136,72] {"
+     " C[m,n] += A[m,k] * B[n,k] * s[m,k/128] * t[n,k/128]; }"},
     {"scaled sums of one operand, turned", "wgmma.f16.f32", "op f(A: f16[192,96], B: f16[192,160],"
      " t: f32[160,3]) -> C: f32[160,96] { C[n,m] += A[k,m] * (B[k,n] * t[n,k/64]); }"},
     {"scales", "tcgen05.mxf8f6f4.f8e4m3.f32", "op f(A: f8e4m3[512,256], SA: f8ue8m0[512,8],"
