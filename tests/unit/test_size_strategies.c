@@ -215,16 +215,16 @@ static void needless_multiples_have_none(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof op / sizeof *op; i++) {
         open_case(&c, "1..4096", op[i]);
-        size_given(c.a, c.te, c.dev, &(RSelector){0}, &n);
+        size_given(c.a, &(PlanSet){.te = c.te, .dev = c.dev}, 0, &(RSelector){0}, &n);
         assert_int_equal(n, 0);
         arena_destroy(c.a);
     }
     open_case(&c, "8..4096 % 8", ROWS("64"));
-    size_given(c.a, c.te, c.dev, &(RSelector){0}, &n);
+    size_given(c.a, &(PlanSet){.te = c.te, .dev = c.dev}, 0, &(RSelector){0}, &n);
     assert_int_equal(n, 0);
     arena_destroy(c.a);
     open_case(&c, "1..4096", "op f(X: f32[8,N,N]) -> Y: f32[8,N,N] { Y[c,i,j] = X[c,j,i]; }");
-    Te **given = size_given(c.a, c.te, c.dev, &(RSelector){0}, &n);
+    Te **given = size_given(c.a, &(PlanSet){.te = c.te, .dev = c.dev}, 0, &(RSelector){0}, &n);
     assert_int_equal(n, 1);
     assert_int_equal(given[0]->size[0].extent.multiple, 4);
     arena_destroy(c.a);
@@ -363,6 +363,21 @@ static void one_has_a_program(void **state) {
                       " Y[n,c,h,w] = (X[n,c,h,w] - S[c]) * rsqrt(Q[c] + 0.5); }");
     assert_non_null(strstr(c.set.sizes, "strategy usual, N <= 1, 1 kernel:"));
     assert_non_null(strstr(c.set.sizes, "  N <= 1: strategy usual, N <= 1, kernel 0\n"));
+    given_are_right(&c);
+    refused(&c, wrong, sizeof wrong / sizeof *wrong);
+    arena_destroy(c.a);
+}
+
+/* Partial sums of a few images are added by what reads their sum.  */
+static void few_have_a_program(void **state) {
+    static const char *const wrong[][3] = {
+        {"given s0 upto 16", "given s0 upto 16\ngiven s7 upto 1", "no run-time size"}};
+    Case c;
+    (void)state;
+    plan(&c, "2..40", "op f(X: f32[N,24,9,7]) -> Y: f32[N,24,9,7] {"
+                      " S[c] = sum[n,h,w](X[n,c,h,w]); Q[c] = sum[n,h,w](X[n,c,h,w] * X[n,c,h,w]);"
+                      " Y[n,c,h,w] = (X[n,c,h,w] - S[c]) * rsqrt(Q[c] + 0.5); }");
+    assert_non_null(strstr(c.set.sizes, "+ Q unrolled, N <= 16, 2 kernels:"));
     given_are_right(&c);
     refused(&c, wrong, sizeof wrong / sizeof *wrong);
     arena_destroy(c.a);
@@ -576,6 +591,7 @@ int main(void) {
         cmocka_unit_test(needless_multiples_have_none),
         cmocka_unit_test(multiples_of_what_is_not_stored),
         cmocka_unit_test(multiples_are_right), cmocka_unit_test(one_has_a_program),
+        cmocka_unit_test(few_have_a_program),
         cmocka_unit_test(sizes_made_of_others_are_not_given),
         cmocka_unit_test(every_strategy_is_right),
         cmocka_unit_test(one_strategy_runs),

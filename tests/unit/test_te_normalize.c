@@ -180,6 +180,34 @@ static void images_are_cut_into_blocks(void **state) {
         normal_check_text(BLOCKED, stays[i], stays[i + 1], stays[i + 2]);
 }
 
+/* Those of a run-time range, beyond the least of them under conditions.  */
+static void short_sums_of_run_time_sizes(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Te *te = fixture_te(a, "param N = 1..3, K = 0..2;\n"
+                           "op f(X: f32[5,N], Z: i32[5,K,2]) -> (Y: f32[5], V: i32[5]) {\n"
+                           "  Y[i] = sum[n](X[i,n] * X[i,n]); V[i] = sum[k,j](Z[i,k,j]); }");
+    Buf b = buf_new(a);
+    te->decisions = decide(a, UNROLLED);
+    Te *normal = fixture_normal(a, te);
+    normal_check_form(a, normal, te->text);
+    te_print(normal, &b);
+    assert_non_null(strstr(buf_str(&b),
+        "  Y[i] = X[i,0] * X[i,0] + (1 < N ? X[i,1] * X[i,1] : 0) + "
+        "(2 < N ? X[i,2] * X[i,2] : 0);\n"
+        "  V[i] = (0 < K ? Z[i,0,0] : 0) + (0 < K ? Z[i,0,1] : 0) + (1 < K ? Z[i,1,0] : 0) + "
+        "(1 < K ? Z[i,1,1] : 0);\n"));
+    for (int64_t n = 1; n <= 3; n++) {
+        const int64_t size[] = {n, n - 1};
+        const Te *fixed, *fixed_normal;
+        Diag d = diag_new(a);
+        assert_int_equal(te_specialize(a, &d, te, size, &fixed), ST_OK);
+        assert_int_equal(te_specialize(a, &d, normal, size, &fixed_normal), ST_OK);
+        normal_check_values(a, fixed, fixed_normal);
+    }
+    arena_destroy(a);
+}
+
 /* Of integers a part's mean is floored, of two types one of them is coarser; rules differ.  */
 static void statistics_of_integers_are_not_of_parts(void **state) {
     (void)state;
@@ -594,6 +622,7 @@ int main(void) {
         cmocka_unit_test(strided_reductions_go_in_steps),
         cmocka_unit_test(short_sums_are_written_out),
         cmocka_unit_test(images_are_cut_into_blocks),
+        cmocka_unit_test(short_sums_of_run_time_sizes),
         cmocka_unit_test(factors_of_sums_come_together),
         cmocka_unit_test(summed_digits_are_one_index),
         cmocka_unit_test(reductions_are_stored_as_they_are_read),

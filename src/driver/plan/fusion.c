@@ -177,13 +177,30 @@ Status fusion_strategies(Arena *a, Diag *d, const PlanRequest *r, Strategies *ou
     return plan_strategies(a, d, x, all, n, out);
 }
 
+/* Is a size known to be small, but not which it is?  Then sums over it may be written out.  */
+static bool knows_few(const Te *op, const Te *te) {
+    bool few = false;
+    for (int i = 0; i < te->n_size; i++) few |= rplan_given(op, te, i).most > 1;
+    return few;
+}
+
+/* The same, and sums written out where that is possible, by those that read them.  */
+static TeDecisions with_written_sums(const TeDecisions *of) {
+    TeDecisions out = *of;
+    for (int i = 0; i < out.n; i++) out.taken[i] |= 1u << TE_UNROLLED | 1u << TE_REPEATED;
+    return out;
+}
+
 Status fusion_given(Arena *a, Diag *d, const PlanRequest *r, const Strategies *like,
                     Strategies *out) {
     Search *x;
-    TeDecisions *all = ARENA_ARRAY(a, TeDecisions, like->n + 1);
+    TeDecisions *all = ARENA_ARRAY(a, TeDecisions, 2 * like->n + 1);
     Status s = search(a, d, r, &x);
     if (s) return s;
-    for (int i = 0; i < like->n; i++) all[i] = *like->set[i].normal->decisions;
-    all[like->n] = *decisions_of(&x->whole.best);
-    return plan_strategies(a, d, x, all, like->n + 1, out);
+    int n = 0;
+    for (; n < like->n; n++) all[n] = *like->set[n].normal->decisions;
+    all[n++] = *decisions_of(&x->whole.best);
+    if (knows_few(like->set->te, r->te))
+        for (int i = 0; i < like->n; i++) all[n++] = with_written_sums(&all[i]);
+    return plan_strategies(a, d, x, all, n, out);
 }

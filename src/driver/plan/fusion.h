@@ -22,7 +22,8 @@ typedef struct {
 } Strategies;
 Status fusion_strategies(Arena *a, Diag *d, const PlanRequest *r, Strategies *out);
 /* The same of an op of which more is known (te_given) than of the one whose strategies these are:
- * with what is decided in them, and what is the fastest at the largest sizes.  */
+ * with what is decided in them, with what is the fastest at the largest sizes, and, where a size is
+ * known to be small, with sums written out.  */
 Status fusion_given(Arena *a, Diag *d, const PlanRequest *r, const Strategies *like,
                     Strategies *out);
 #endif

@@ -1,4 +1,5 @@
 #include "driver/sizes/size_given.h"
+#include "te/normal/normalize.h"
 #include "te/tree/arith.h"
 
 /* Is the expression made of the size?  */
@@ -97,6 +98,32 @@ static bool may_leave_axis(const Te *te, const RSelector *axes, int size) {
     return axis && rplan_varies(te, size) && of->min == 1 && of->multiple == 1;
 }
 
+/* A sum over this size alone, which may be short?  */
+static bool is_sum_over(const TeStmt *s, int size) {
+    const TeExpr *e = s->rhs;
+    if (e->kind != TE_REDUCE || e->red != TE_RED_SUM || e->n_index != 1) return false;
+    const TeExtent *hi = &s->index[e->index[0]].hi;
+    return hi->expr && hi->expr->kind == TE_SIZE && hi->expr->v.ref == size &&
+           hi->min <= TE_MOST_TERMS && hi->value > TE_MOST_TERMS;
+}
+
+/* Is what the statement adds made by another one?  */
+static bool adds_made(const Te *te, const TeStmt *s) {
+    const TeExpr *term = s->rhs->args[0];
+    return term->kind == TE_READ && te_is_passing(&te->tensor[term->v.ref]);
+}
+
+/* Is a sum of partial ones over this size?  */
+static bool may_be_few(const PlanSet *usual, int n, int size) {
+    bool few = false;
+    for (int k = 0; k < n; k++) {
+        const Te *te = usual[k].normal;
+        for (int i = 0; i < te->n_stmt; i++)
+            few |= is_sum_over(&te->stmt[i], size) && adds_made(te, &te->stmt[i]);
+    }
+    return few;
+}
+
 /* The op with something else known of one size.  */
 static Te *given_but(Arena *a, const Te *te, TeGiven *given, int size, TeGiven other) {
     TeGiven was = given[size];
@@ -106,31 +133,46 @@ static Te *given_but(Arena *a, const Te *te, TeGiven *given, int size, TeGiven o
     return out;
 }
 
-Te **size_given(Arena *a, const Te *te, const Device *dev, const RSelector *axes, int *n) {
-    TeGiven *given = ARENA_ARRAY(a, TeGiven, te->n_size + 1), one = {.most = 1};
+Te **size_given(Arena *a, const PlanSet *usual, int n_usual, const RSelector *axes, int *n) {
+    const Te *te = usual->te;
+    TeGiven *given = ARENA_ARRAY(a, TeGiven, te->n_size + 1);
     TeGiven *none = ARENA_ARRAY(a, TeGiven, te->n_size + 1);
-    Te **out = ARENA_ARRAY(a, Te *, 3 * te->n_size + 1);
-    int some = find_multiples(a, te, widest(dev), given);
+    Te **out = ARENA_ARRAY(a, Te *, 5 * te->n_size + 1);
+    int some = find_multiples(a, te, widest(usual->dev), given);
     *n = 0;
     if (some > 0) out[(*n)++] = te_given(a, te, given);
     for (int i = 0; i < te->n_size && some > 1; i++)
         if (given[i].multiple > 1) out[(*n)++] = given_but(a, te, given, i, (TeGiven){0});
     for (int i = 0; i < te->n_size; i++) {
-        if (!may_leave_axis(te, axes, i)) continue;
-        out[(*n)++] = given_but(a, te, none, i, one);
-        if (some > (given[i].multiple > 1)) out[(*n)++] = given_but(a, te, given, i, one);
+        const TeGiven most[] = {{.most = 1}, {.most = TE_MOST_TERMS}};
+        const bool may[] = {may_leave_axis(te, axes, i), may_be_few(usual, n_usual, i)};
+        for (int k = 0; k < 2; k++) {
+            if (!may[k]) continue;
+            out[(*n)++] = given_but(a, te, none, i, most[k]);
+            if (some > (given[i].multiple > 1)) out[(*n)++] = given_but(a, te, given, i, most[k]);
+        }
     }
     return out;
 }
 
-static bool has_ones(const Te *op, const Te *te) {
-    bool has = false;
-    for (int i = 0; i < te->n_size; i++) has |= rplan_given(op, te, i).most > 0;
-    return has;
+/* The most of a size that is known to be few; 0: of none.  */
+static int64_t few_of(const Te *op, const Te *te) {
+    int64_t most = 0;
+    for (int i = 0; i < te->n_size; i++)
+        if (rplan_given(op, te, i).most > most) most = rplan_given(op, te, i).most;
+    return most;
+}
+
+static bool writes_sums(const Te *te) {
+    bool any = false;
+    for (int i = 0; i < te->decisions->n; i++)
+        any |= te_taken(te->decisions, i) >> TE_UNROLLED & 1;
+    return any;
 }
 
 bool size_given_helps(const PlanSet *set, const PlanSet *usual, int n) {
-    if (has_ones(usual->te, set->te)) return true;
+    int64_t few = few_of(usual->te, set->te);
+    if (few > 0) return few == 1 || writes_sums(set->normal);
     for (int k = 0; k < n; k++)
         if (te_same_decisions(set->normal, usual[k].normal))
             return whole_in_memory(set) > whole_in_memory(&usual[k]);

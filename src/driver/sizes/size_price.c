@@ -158,7 +158,8 @@ static int64_t most_outs(const Pricing *x, const SizedProgram *p) {
     return g->room / ((bytes + g->outs - 1) / g->outs);
 }
 
-/* What all programs take at a point; memo: what was counted of them at others.  */
+/* What all programs take at a point that their op is for; memo: what was counted of them at others.
+ */
 static void price_at(const Pricing *x, int point, CountMemo *memo) {
     SizedGroup *g = x->group;
     const int64_t *size = x->at->value[point];
@@ -166,14 +167,11 @@ static void price_at(const Pricing *x, int point, CountMemo *memo) {
     Problem problem;
     resize(x, size, &problem);
     int64_t outs = domain(x);
-    bool given = te_gives(g->set->normal, size);
     mp_count_resized(memo);
-    g->best[point] = INFINITY;
     for (int k = 0; k < g->n; k++) {
         SizedProgram *p = &g->program[k];
         Estimate e;
-        p->us[point] = INFINITY;
-        if (!given || outs > p->outs || !rplan_allows(g->set->normal, p->upto, size)) continue;
+        if (outs > p->outs || !rplan_allows(g->set->normal, p->upto, size)) continue;
         mp_estimate_again(&problem, &p->ranked->prog, g->set->dev, memo, &e);
         p->us[point] = e.us;
         if (e.us < g->best[point]) g->best[point] = e.us;
@@ -181,16 +179,23 @@ static void price_at(const Pricing *x, int point, CountMemo *memo) {
     arena_reset(x->a, mark);
 }
 
+static double *never(Arena *a, int n) {
+    double *us = ARENA_ARRAY(a, double, n);
+    for (int i = 0; i < n; i++) us[i] = INFINITY;
+    return us;
+}
+
 static void price(const Pricing *x, int n) {
     SizedGroup *g = x->group;
-    g->best = ARENA_ARRAY(x->a, double, n);
+    g->best = never(x->a, n);
     for (int k = 0; k < g->n; k++) {
         g->program[k].outs = most_outs(x, &g->program[k]);
-        g->program[k].us = ARENA_ARRAY(x->a, double, n);
+        g->program[k].us = never(x->a, n);
     }
     ArenaMark mark = arena_mark(x->a);
     CountMemo *memo = mp_count_memo(x->a);
-    for (int i = 0; i < n; i++) price_at(x, i, memo);
+    for (int i = 0; i < n; i++)
+        if (te_gives(g->set->normal, x->at->value[i])) price_at(x, i, memo);
     arena_reset(x->a, mark);
 }
 

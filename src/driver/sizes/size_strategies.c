@@ -271,7 +271,7 @@ static Status find_strategies(Arena *a, Diag *d, const PlanRequest *r, Strategie
     SizedSet *strategy = ARENA_ARRAY(a, SizedSet, usual.n);
     for (int i = 0; i < usual.n; i++) strategy[i].set = &usual.set[i];
     rplan_measures(a, as_plans(a, strategy, usual.n), &axes);
-    Te **op = size_given(a, r->te, r->dev, &axes, &given);
+    Te **op = size_given(a, usual.set, usual.n, &axes, &given);
     *out = usual;
     out->set = ARENA_ARRAY(a, PlanSet, usual.n + given * (usual.n + 1));
     memcpy(out->set, usual.set, (size_t)usual.n * sizeof *usual.set);

@@ -34,6 +34,8 @@ static bool add_scaled(const Affine *x, const Affine *y, int64_t scale, Affine *
     if (!mul_ok(y->c, scale, &t) || !add_ok(x->c, t, &out->c))
         return false;
     for (int i = 0; i < TE_MAX_INDICES; i++) {
+        out->coef[i] = x->coef[i];
+        if (y->coef[i] == 0) continue;
         if (!mul_ok(y->coef[i], scale, &t) || !add_ok(x->coef[i], t, &out->coef[i]))
             return false;
     }

@@ -112,13 +112,31 @@ static bool is_repeated(const Norm *n, Groups *g, int made) {
     return te_takes(te, m, usual ? TE_STORED : TE_REPEATED) != usual;
 }
 
+static bool is_of_sizes(const TeExpr *e) {
+    bool is = e->kind != TE_READ && e->kind != TE_INDEX && e->kind != TE_SCALAR;
+    for (int i = 0; i < e->n_args && is; i++) is = is_of_sizes(e->args[i]);
+    return is;
+}
+
+/* Nodes that an element is made of: of two branches between which the sizes choose, those of the
+ * larger one.  */
+static int body_nodes(const TeExpr *e) {
+    int n = 1;
+    if (e->kind == TE_SELECT && is_of_sizes(e->args[0])) {
+        int yes = body_nodes(e->args[1]), no = body_nodes(e->args[2]);
+        return yes > no ? yes : no;
+    }
+    for (int i = 0; i < e->n_args; i++) n += body_nodes(e->args[i]);
+    return e->other ? n + body_nodes(e->other) : n;
+}
+
 static bool can_inline(const Norm *n, Groups *g, int made) {
     const Te *te = n->te;
     const TeStmt *m = &te->stmt[made];
     if (!te_is_passing(&te->tensor[m->tensor]) || m->rhs->kind == TE_REDUCE)
         return false;
     int nodes = te_expr_nodes(m->rhs), total = 0;
-    if (nodes > BODY_NODES)
+    if (body_nodes(m->rhs) > BODY_NODES)
         return false;
     for (int i = made + 1; i <= g->last[m->tensor]; i++) {
         const TeStmt *s = &te->stmt[i];
