@@ -115,7 +115,8 @@ static double fill_clocks(const Model *m, const RProg *r, const Step *s, const P
     double beside = ph->steps / 2 * mp_unit_clocks(m, r, s, ph->resident);
     double late = greater(ph->resident * s->behind / share - beside, 0);
     return m->block_start + met + late +
-           ph->partials * (m->dram_latency + ph->resident * bytes / share);
+           ph->partials * (greater(s->trips, 1) * m->dram_latency +
+                           ph->resident * (bytes / share + s->filling));
 }
 
 /* Instructions that a block issues for its outputs, in clocks, or what their functions take.  */

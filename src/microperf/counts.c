@@ -41,7 +41,8 @@ typedef struct {
     CountKey key;
     int sizes;                /* CountMemo.sizes that the rest is of, but for the banks; 0: none */
     OperandCounts of;         /* as of an operand in a tile of its own */
-    double traffic, region_sectors, region_extra;
+    double traffic, region_sectors, region_extra, region_passes;
+    bool region_joined;
 } CountEntry;
 /* A round through the staging buffer, by all that its wavefronts depend on.  */
 typedef struct {
@@ -157,12 +158,16 @@ static size_t slot_of(const CountKey *key) {
 static void count_region(const Model *m, const RProg *r, int side, CountEntry *e) {
     const Problem *p = m->p;
     RRegion x;
-    e->region_sectors = 0;
+    e->region_sectors = e->region_passes = 0;
     if (!rprog_region(p, r, side, &x)) return;
     e->of.requests = ((int64_t)x.lines * x.row / x.vec + WARP - 1) / WARP;
     e->of.store_wavefronts = rprog_region_stores(p, m->dev, r, side);
     e->region_extra = (double)rprog_region_extra(p, m->dev, r, side);
     e->region_sectors = mp_region_sectors(p, r, side, &x);
+    e->region_joined = x.anywhere;
+    if (!rprog_through_registers(&r->load[side])) return;
+    double each = (double)(x.vec * p->op[side].bytes * WARP) / MP_WAVEFRONT;
+    e->region_passes = (double)(e->of.requests * (1 + x.anywhere)) * greater(each, 1);
 }
 
 static double count_block(const Model *m, const RProg *r, int side, CountMemo *memo) {
@@ -255,6 +260,8 @@ static void count_operand(const Model *m, const RProg *r, int side, CountMemo *m
     out->region_stores = (double)c->store_wavefronts;
     out->region_sectors = e->region_sectors;
     out->region_extra = e->region_extra;
+    out->region_passes = e->region_passes;
+    out->region_joined = e->region_joined;
     c->requests = c->store_wavefronts = 0;
 }
 

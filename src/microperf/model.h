@@ -76,6 +76,8 @@ typedef struct {
     /* Of an operand that a block loads as a region, once: warp requests, wavefronts of its stores,
      * sectors; instructions of a warp and k-step beside its reads.  */
     double region_requests, region_stores, region_sectors, region_extra;
+    double region_passes;     /* by registers: passes of the loads through L1; else 0 */
+    bool region_joined;       /* of two accesses each */
 } StepCounts;
 /* Wavefronts of the sources of a `permute` program's box.  Those that were counted last are kept:
  * programs of the same box follow each other, and neither do stores depend on the width of the

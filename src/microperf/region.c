@@ -17,6 +17,9 @@
  *       of them), per / pair - 1 to join elements
  *   loads: requests * 16 + entries of the table / 32 * 24 instructions, sectors of the lines; once
  *       per block: a share of each step, and all of it in FILL
+ *   by registers: the reads' wavefronts in L1, too; in FILL the instructions, and a latency of DRAM
+ *       for every 8 requests of a warp, which are under way at once
+ *   of accesses that begin anywhere: 2 reads, requests * 76 instructions
  *   wavefronts: of the addresses of a warp's first eight rows (rtile_wavefronts), for every k; by
  *       ldmatrix: of all rows of the block, at one k
  *   registers: 8 + places of rows  */
@@ -90,7 +93,8 @@ double mp_region_sectors(const Problem *p, const RProg *r, int side, const RRegi
     double bytes = p->op[side].bytes, lines = 1;
     for (int d = 0; d < x->line; d++) lines *= x->extent[d] * share_inside(p, side, tile, x, d);
     double inside = share_inside(p, side, tile, x, x->line);
-    double line = inside * x->extent[x->line] * (double)x->stride * bytes, access = x->vec * bytes;
+    double line = inside * x->extent[x->line] * (double)x->stride * bytes;
+    double access = (x->anywhere ? 1 : x->vec) * bytes;
     bool whole = line + 0.5 > (double)x->bound * bytes && x->bound * (int64_t)bytes % SECTOR == 0;
     return lines * (line / SECTOR + (whole ? 0 : 1 - lesser(access, SECTOR) / SECTOR));
 }

@@ -13,6 +13,8 @@ typedef struct {
     double groups, group_fma, group_issue;/* per warp: fragments fetched together */
     double own_issue;         /* of warpgroups: what they issue themselves */
     double region;            /* of `bytes`, what a block loads once, times its steps */
+    double filling;           /* clocks of a block's threads for that, where it goes by registers */
+    double trips;             /* ... in which so many times nothing else is under way */
     double behind;            /* bytes that a block loads half way, for what follows its steps */
     double teams;             /* warpgroups that multiply tiles of their own at the same time */
 } Step;

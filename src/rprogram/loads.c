@@ -107,6 +107,21 @@ static int add_region(const Builder *b, const RProg *r, int side, RLoad *out) {
     return wide * op->bytes < RTILE_ACCESS || rprog_ldmatrix(p, b->dev, &x, side);
 }
 
+/* Chunks that begin anywhere, where others are narrower and matrices are loaded of them.  */
+static bool fit_anywhere(const Builder *b, RProg *r, int side, int aligned) {
+    RRegion x;
+    RLoad *l = &r->load[side];
+    int chunk = RTILE_ACCESS / b->p->op[side].bytes;
+    RRegionTile of = {.tile = r->block.extent[own_axis(side)], .vec = chunk};
+    if (aligned >= chunk || !rprog_ldmatrix(b->p, b->dev, r, side) ||
+        !rtile_region(b->p, side, of, &x))
+        return false;
+    l->kind = LOAD_STAGED;
+    l->vec = (uint8_t)chunk;
+    l->mover = rprog_mover(b->dev, l->kind, RTILE_ACCESS);
+    return l->mover >= 0;
+}
+
 /* The widest access that the region of this tile allows.  */
 static bool fit_region(const Builder *b, RProg *r, int side) {
     RLoad *l = &r->load[side];
@@ -116,6 +131,7 @@ static bool fit_region(const Builder *b, RProg *r, int side) {
     if (!rtile_region(b->p, side, (RRegionTile){.tile = r->block.extent[axis]}, &x)) return false;
     double tile = (double)r->block.extent[axis] * (double)b->p->extent[AX_K];
     if (tile < REGION_SHARED * x.lines * x.row) return false;
+    if (fit_anywhere(b, r, side, x.vec)) return true;
     for (int vec = x.vec; vec > 0; vec /= 2) {
         l->vec = (uint8_t)vec;
         l->kind = LOAD_ASYNC;

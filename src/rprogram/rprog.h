@@ -54,6 +54,8 @@
  *   by side (RRegion.chunk; one place of k for each), else as those that are read register by
  *   register, `pair` neighbouring k at once, else element by element.  One operand at most, copied
  *   unchanged; along and inner are its own axis; split == 1, no tail; the sum of a product.
+ *   Where lines of matrices begin anywhere (RRegion.anywhere) a thread joins 16 bytes of the two
+ *   accesses that they lie in, and puts zeros behind the end of a line.
  * - Tables: a load with `table` decodes its positions once: those of the tile's rows (registers if
  *   they are few) and, while the step before is loaded, those of each k of a step (rprog_table).
  *   For copies of elements as they lie in memory whose places would have to be decoded for several

@@ -191,6 +191,15 @@ static bool by_chunks(const View *v, int n) {
     return v->x->sub[d].c % n == 0;
 }
 
+/* Are whole accesses of 16 bytes all of the tensor, so that one may read what lies around its
+ * elements?  */
+static bool has_whole_accesses(const View *v, int bytes, int align) {
+    int64_t n = 1;
+    for (int d = 0; d < v->rank; d++)
+        n += (v->tensor->shape[d].value - 1) * v->tensor->stride[d].value;
+    return n * bytes % RTILE_ACCESS == 0 && rtile_widest(v->tensor, align) * bytes == RTILE_ACCESS;
+}
+
 /* Lines run along the last dimension, and on along the one before where all of it is read.  But
  * those of chunks are one pixel each, so that padding can keep rows of matrices in banks apart.  */
 static bool lay_lines(const View *v, RRegion *r) {
@@ -356,8 +365,10 @@ bool rtile_region(const Problem *p, int side, RRegionTile of, RRegion *out) {
     int widest = rtile_widest(v.tensor, p->align);
     while (widest > 1 && !aligned(&v, out, tile, widest)) widest /= 2;
     if (vec == 0) vec = widest;
-    if (widest % vec || !lay_out(&v, vec, op->bytes, out) || !places_fit(&v, out, tile))
-        return false;
+    out->anywhere = vec > widest && vec == out->chunk && !of.boxes &&
+                    has_whole_accesses(&v, op->bytes, p->align);
+    if (widest % vec && !out->anywhere) return false;
+    if (!lay_out(&v, vec, op->bytes, out) || !places_fit(&v, out, tile)) return false;
     pair_up(out, op->bytes);
     return true;
 }

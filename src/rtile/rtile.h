@@ -295,6 +295,8 @@ typedef struct {
     int pair;                 /* neighbours along k, up to 4 bytes, from multiples of them on */
     int chunk;                /* likewise, 16 bytes of them: rows of matrices; 0: there are none */
     int span, planes;         /* by boxes: bytes of a line, as wide as their swizzle; else 0, 1 */
+    bool anywhere;            /* accesses begin at any element: each is joined of the two accesses
+                               * of 16 bytes, from multiples of them on, that it lies in */
 } RRegion;
 /* How it is copied: by accesses of `vec` elements (0: as wide as possible), or by boxes.  */
 typedef struct {
@@ -304,7 +306,9 @@ typedef struct {
 } RRegionTile;
 
 /* False: the operand is no bare affine read, sizes are not static, tiles of this size are no boxes,
- * accesses cannot be `vec` elements wide, or boxes bring no planes of channels.  */
+ * accesses cannot be `vec` elements wide, or boxes bring no planes of channels.  Chunks of 16 bytes
+ * may begin anywhere in a tensor that begins and ends at multiples of them, and they may reach
+ * beyond the line, where zeros take the place of what follows.  */
 bool rtile_region(const Problem *p, int side, RRegionTile of, RRegion *out);
 /* The width of planes of so many bytes of channels: one has all, and zeros behind them, or they are
  * equal parts; 0: there is none.  */

@@ -163,6 +163,7 @@ typedef struct {
                                * kernel; a product of such rows, or of a product, in theirs */     \
     X(PHASED,   "phased")     /* a sum of which each s-th term counts, phase by phase */           \
     X(PACKED,   "packed")     /* a product of copies of what only narrow accesses can read */      \
+    X(FILLED,   "filled")     /* packed, but windows are laid out so in shared memory */           \
     X(UNROLLED, "unrolled")   /* a sum of a few terms, written out */                              \
     X(BLOCKED,  "blocked")    /* a product whose rows are blocks of pixels, not lines of them */   \
     X(STRIPS,   "strips")     /* reduced in the kernel of what reads it, rows side by side */

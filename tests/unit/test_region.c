@@ -18,8 +18,8 @@
 #include <string.h>
 
 /* Boxes bring the region, of warpgroups, also one whose pixels are the columns of the results; rows
- * are blocks of pixels.  */
-enum { BOXES = 1, TURNED = 2, BLOCKS = 4 };
+ * are blocks of pixels; pixels begin anywhere, and each access is joined of two.  */
+enum { BOXES = 1, TURNED = 2, BLOCKS = 4, JOINS = 8 };
 
 /* A convolution: layouts of X and K by their subscripts.  */
 typedef struct {
@@ -79,6 +79,11 @@ static const Conv conv[] = {
     {"h200", "bf16", "bf16", "", true, true, 4, 192, 7, 7, 64, 3, 3, 1, 1, 1, BOXES},
     {"a100", "f16", "f16", "", true, true, 1, 3, 64, 48, 16, 5, 5, 2, 2, 1, BLOCKS},
     {"t4", "f16", "f16", "", true, false, 2, 16, 16, 16, 24, 3, 3, 1, 1, 1, BLOCKS},
+    {"a100", "f16", "f16", "", true, true, 3, 13, 16, 14, 16, 3, 3, 1, 1, 1, JOINS},
+    {"h200", "bf16", "f32", "", true, false, 2, 21, 12, 12, 24, 3, 3, 1, 1, 1, JOINS},
+    {"rtx4090", "i8", "i32", "", true, false, 1, 27, 16, 16, 16, 3, 3, 1, 1, 1, JOINS},
+    {"t4", "f16", "f16", "", true, true, 2, 9, 16, 11, 16, 5, 3, 1, 0, 1, JOINS},
+    {"a100", "f32", "f32", "@tf32", true, false, 1, 7, 16, 16, 8, 3, 3, 1, 1, 1, JOINS},
 };
 enum { CONVS = sizeof conv / sizeof *conv, FEW = 1, MANY = 24 };
 
@@ -107,45 +112,53 @@ static const char *text_of(Arena *a, const Conv *x) {
                         at, k, x->note);
 }
 
-static bool has_region(const RProg *r, bool boxes) {
+static bool has_region(const RProg *r, int how) {
     const RLoad *l = &r->load[r->load[1].region];
-    return l->region && rprog_region_boxes(l) == boxes;
+    bool joins = rprog_through_registers(l) && l->vec > 1;
+    return l->region && rprog_region_boxes(l) == (how & BOXES) && (joins || !(how & JOINS));
 }
 
 typedef struct {
     const Conv *conv;
     int plans;                /* to try, spread over all; SEED draws the first */
-    int ran, matrix, whole, ragged, pairs, matrices, images, boxes, stays;
+    int ran, matrix, whole, ragged, pairs, matrices, images, boxes, stays, joined;
     char wrong[2000];
 } Job;
 
+/* Of the product, behind which nothing comes.  */
+static int last(const KernelCase *c) { return c->plan.n - 1; }
+
 /* The n-th of those with a region.  */
-static const RProg *region_of(const KernelCase *c, bool boxes, int n) {
-    for (int i = 0; i < c->set[0].n; i++) {
-        if (has_region(&c->set[0].prog[i], boxes) && n-- == 0) return &c->set[0].prog[i];
+static const RProg *region_of(const KernelCase *c, int how, int n) {
+    const RProgSet *set = &c->set[last(c)];
+    for (int i = 0; i < set->n; i++) {
+        if (has_region(&set->prog[i], how) && n-- == 0) return &set->prog[i];
     }
     return NULL;
 }
 
 static void count(Job *j, const KernelCase *c) {
-    const RProg *r = &c->plan.prog[0];
+    const RProg *r = &c->plan.prog[last(c)];
+    const Problem *p = &c->plan.problem[last(c)];
     RRegion x;
-    rprog_region(&c->plan.problem[0], r, r->load[1].region, &x);
+    rprog_region(p, r, r->load[1].region, &x);
     j->ran++;
     j->matrix += rprog_matrix(c->dev, r);
     j->whole += x.whole;
-    j->ragged += rprog_region_zeros(&c->plan.problem[0], r, &x) > 0;
+    j->ragged += rprog_region_zeros(p, r, &x) > 0;
     j->pairs += x.pair > 1;
     j->images += x.period > 0;
     j->boxes += x.span > 0;
+    j->joined += x.anywhere;
     j->stays += x.span > 0 && rprog_persistent(r);
     j->matrices += rprog_matrix(c->dev, r) && x.chunk > 0;
 }
 
 /* A plan of the case, whole: NULL, or what is wrong.  */
 static const char *prove(KernelCase *c, Nvrtc *n, const RProg *r, uint64_t seed) {
-    c->plan.prog[0] = *r;
-    const char *wrong = rprog_check(&c->plan.problem[0], c->dev, &c->plan.prog[0]);
+    for (int g = 0; g < last(c); g++) c->plan.prog[g] = c->set[g].prog[0];
+    c->plan.prog[last(c)] = *r;
+    const char *wrong = rprog_check(&c->plan.problem[last(c)], c->dev, r);
     if (!wrong) wrong = kernel_emit(c);
     if (!wrong) wrong = kernel_compile(c, n, false);
     return wrong ? wrong : kernel_run(c, TE_FILL_INTEGERS, seed, true);
@@ -157,18 +170,19 @@ static void work(void *user) {
     KernelCase c;
     Nvrtc *n = NULL;
     Device *dev = fixture_device(a, j->conv->device);
-    bool boxes = j->conv->how & BOXES;
-    if (boxes) dev->limits.sm_count.value = 2;        /* blocks that stay have several tiles */
-    unsigned taken = j->conv->how & BLOCKS ? BLOCKED : USUAL;
+    int how = j->conv->how;
+    if (how & BOXES) dev->limits.sm_count.value = 2;  /* blocks that stay have several tiles */
+    unsigned taken = how & BLOCKS ? BLOCKED : how & JOINS ? FILLED : USUAL;
     const char *text = text_of(a, j->conv);
     const char *wrong = kernel_open_decided(&c, a, dev, text, NULL, taken);
     if (!wrong && nvrtc_open(a, &c.diag, NULL, dev->arch, &n)) wrong = "no NVRTC";
-    if (!wrong && decided(c.normal) != taken) wrong = "its rows are no blocks of pixels";
+    if (!wrong && decided(c.normal) != taken) wrong = "it is not decided so";
     int all = 0;
-    for (int i = 0; !wrong && i < c.set[0].n; i++) all += has_region(&c.set[0].prog[i], boxes);
+    for (int i = 0; !wrong && i < c.set[last(&c)].n; i++)
+        all += has_region(&c.set[last(&c)].prog[i], how);
     int64_t first = effort_long() ? 0 : (int64_t)(effort_seed() % 1000);
     for (int i = 0; i < j->plans && i < all && !wrong; i++) {
-        const RProg *r = region_of(&c, boxes, (int)(((int64_t)i * all / j->plans + first) % all));
+        const RProg *r = region_of(&c, how, (int)(((int64_t)i * all / j->plans + first) % all));
         wrong = prove(&c, n, r, (uint64_t)i + 1);
         if (!wrong) count(j, &c);
     }
@@ -192,7 +206,7 @@ static const char *run_infinite(Arena *a, KernelCase *c, const Device *dev, Nvrt
     const RProg *r;
     int i = 0;
     do {
-        if (!(r = region_of(c, false, i++))) return "no plan with zeros behind K";
+        if (!(r = region_of(c, 0, i++))) return "no plan with zeros behind K";
     } while (!rprog_matrix(dev, r) || !rprog_region(&c->plan.problem[0], r, 0, &x) ||
              rprog_region_zeros(&c->plan.problem[0], r, &x) == 0);
     TeData *in = ARENA_ARRAY(a, TeData, 2);
@@ -241,7 +255,7 @@ static void test_short_tiles(void **state) {
     const char *wrong = kernel_open(&c, a, dev, text, NULL);
     int ran = 0;
     const RProg *r;
-    for (int i = 0; !wrong && ran < 3 && (r = region_of(&c, false, i)); i++) {
+    for (int i = 0; !wrong && ran < 3 && (r = region_of(&c, 0, i)); i++) {
         const RLoad *l = &r->load[r->load[1].region];
         if (l->vec <= r->block.extent[l == &r->load[1] ? AX_N : AX_M]) continue;
         wrong = prove(&c, n, r, 1);
@@ -316,6 +330,7 @@ static void test_convolutions(void **state) {
         sum.matrices += job[i].matrices;
         sum.images += job[i].images;
         sum.boxes += job[i].boxes;
+        sum.joined += job[i].joined;
         sum.stays += job[i].stays;
         if (job[i].ran == 0 && !job[i].wrong[0]) fail_msg("no plan for convolution %d", i);
         if (!job[i].wrong[0]) continue;
@@ -323,14 +338,15 @@ static void test_convolutions(void **state) {
         print_error("%s\n", job[i].wrong);
     }
     print_message("%d kernels: %d of matrix units, %d over rows of images, %d with zeros behind K,"
-                  " %d read by pairs, %d as matrices, %d of several images, %d by boxes, %d of"
-                  " these of blocks that stay\n", sum.ran, sum.matrix, sum.whole, sum.ragged,
-                  sum.pairs, sum.matrices, sum.images, sum.boxes, sum.stays);
+                  " %d read by pairs, %d as matrices, %d of several images, %d joined, %d by"
+                  " boxes, %d of these of blocks that stay\n", sum.ran, sum.matrix, sum.whole,
+                  sum.ragged, sum.pairs, sum.matrices, sum.images, sum.joined, sum.boxes,
+                  sum.stays);
     assert_int_equal(wrong, 0);
     assert_true(sum.matrix > 0 && sum.matrix < sum.ran);
     assert_true(sum.whole > 0 && sum.whole < sum.ran);
     assert_true(sum.ragged > 0 && sum.ragged < sum.ran && sum.pairs > 0);
-    assert_true(sum.matrices > 0 && sum.images > 0);
+    assert_true(sum.matrices > 0 && sum.images > 0 && sum.joined > 0);
     assert_true(sum.boxes > 0 && sum.boxes < sum.matrix);
 }
 

@@ -70,6 +70,19 @@ static void odd_channels_get_zeros(void **state) {
           "  Y[m,n] = sum[k](X_laid[m,k] * W_laid[n,k]);\n");
 }
 
+/* A window stays where its channels lie side by side; what it meets gets zeros, too.  */
+static void windows_stay(void **state) {
+    (void)state;
+    static const char *const head = "X: f16[2,5,6,13], W: f16[9,3,13]) -> Y: f16[2,5,6,9]",
+                             *const body = "Y[n,p,q,f] += (X[n,p,q+s-1,c] else 0) * W[f,s,c];";
+    normal_check_text(FILLED, head, body,
+                      "  W_laid[f,s,c] = W[f,s,c] else 0 where c in 0:16 @type(f16);\n"
+                      "  Y[n,p,q,f] = sum[s,c]((X[n,p,q+s-1,c] else 0) * W_laid[f,s,c])"
+                      " where c in 0:16;\n");
+    normal_check_text(FILLED, "X: f16[20,13], W: f16[24,13]) -> Y: f16[20,24]",
+                      "Y[m,n] += X[m,k] * W[n,k];", "  Y[m,n] += X[m,k] * W[n,k];\n");
+}
+
 static void a_copy_is_made_once(void **state) {
     (void)state;
     check("X: f16[9,7]) -> Y: f32[9,9]", "Y[i,j] += X[i,k] * X[j,k];",
@@ -217,7 +230,8 @@ static void run_time_sizes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(channels_come_last),  cmocka_unit_test(odd_channels_get_zeros),
-        cmocka_unit_test(a_copy_is_made_once), cmocka_unit_test(results_are_copied_too),
+        cmocka_unit_test(windows_stay),        cmocka_unit_test(a_copy_is_made_once),
+        cmocka_unit_test(results_are_copied_too),
         cmocka_unit_test(copies_have_elements_alone), cmocka_unit_test(others_stay),
         cmocka_unit_test(strides_and_ranks),
         cmocka_unit_test(statements_may_run_out), cmocka_unit_test(run_time_sizes),

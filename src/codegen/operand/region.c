@@ -122,26 +122,55 @@ static void move_chunk(Kernel *k, const Side *s, Ir from, Ir test, Ir to) {
     ir_store(cg, NULL, vec, ir_view(cg, ir_pointer(base, IR_SHARED, false), to), first);
 }
 
+/* Bytes of a chunk at element x of a line that are the line's.  */
+static Ir bytes_inside(const Kernel *k, const Side *s, Ir x) {
+    const Cg *cg = k->cg;
+    const RRegion *g = &s->region;
+    Ir all = ir_int(cg, RTILE_ACCESS);
+    if (!(g->tested >> g->line & 1)) return all;
+    Ir left = ir_sub(cg, ir_int(cg, g->bound), ir_add(cg, operand_at(k, s)->at[g->line], x));
+    return ir_min(cg, all, ir_mul_n(cg, left, s->elem));
+}
+
+/* A chunk to the place `to` in the region: of two accesses, by the function of its mover, or
+ * through registers.  */
+static void copy_chunk(Kernel *k, const Side *s, Ir from, Ir test, Ir x, Ir to) {
+    Cg *cg = k->cg;
+    bool anywhere = s->region.anywhere;
+    Ir region = operand_at(k, s)->region, inside = test ? test : ir_bool(cg, true);
+    if (!anywhere && !rprog_copies_chunks(s->l)) {
+        move_chunk(k, s, from, test, ir_add(cg, ir_add(cg, k->var.smem, region), to));
+        return;
+    }
+    Ir address = ir_add(cg, ir_add(cg, k->var.shared, region), to);
+    if (anywhere)
+        ir_do(cg, ir_call(cg, ir_type(IR_VOID), "rl_join_16", 4, address, from,
+                          bytes_inside(k, s, x), inside));
+    else
+        ir_copy(cg, &(IrCopy){.mover = load_function(k, s), .to = address, .from = from,
+                              .inside = inside});
+}
+
+/* Element of its line that chunk i begins with.  */
+static Ir chunk_element(const Kernel *k, const Side *s, Ir i) {
+    Cg *cg = k->cg;
+    Ir per = ir_number(cg, IR_U32, s->region.row / s->region.vec);
+    return ir_let_as(cg, IR_I32, "x", ir_mul_n(cg, ir_rem(cg, i, per), s->region.vec));
+}
+
+/* A thread whose chunks are all at the same place of their lines has it before the loop.  */
 static void copy_chunks(Kernel *k, const Side *s, Ir above) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
-    Ir test, per = ir_number(cg, IR_U32, g->row / g->vec);
-    Ir i = open_shares(k, g->row / g->vec * g->lines, AT_ONCE);
-    Chunk c = {.line = ir_let_as(cg, IR_U32, "line", ir_div(cg, i, per)), .above = above};
-    c.x = ir_let_as(cg, IR_I32, "x", ir_mul_n(cg, ir_rem(cg, i, per), g->vec));
+    int per = g->row / g->vec;
+    bool fixed = k->c->r->threads % per == 0;
+    Chunk c = {.x = fixed ? chunk_element(k, s, k->var.tid) : NULL, .above = above};
+    Ir test, i = open_shares(k, per * g->lines, AT_ONCE);
+    c.line = ir_let_as(cg, IR_U32, "line", ir_div(cg, i, ir_number(cg, IR_U32, per)));
+    if (!fixed) c.x = chunk_element(k, s, i);
     Ir from = ir_add(cg, operand_at(k, s)->src, chunk_offset(k, s, c, &test));
     Ir to = ir_add(cg, ir_mul(cg, c.line, operand_at(k, s)->line), c.x);
-    to = ir_mul(cg, to, ir_int(cg, s->elem));
-    Ir region = operand_at(k, s)->region;
-    if (rprog_copies_chunks(s->l)) {
-        Ir shared = k->var.shared;
-        ir_copy(cg, &(IrCopy){.mover = load_function(k, s),
-                              .to = ir_add(cg, ir_add(cg, shared, region), to),
-                              .from = from,
-                              .inside = test ? test : ir_bool(cg, true)});
-    } else {
-        move_chunk(k, s, from, test, ir_add(cg, ir_add(cg, k->var.smem, region), to));
-    }
+    copy_chunk(k, s, from, test, c.x, ir_mul(cg, to, ir_int(cg, s->elem)));
     ir_close(cg);
 }
 

@@ -5,6 +5,13 @@ const PreludeRow prelude_async[] = {
     /* A tensor map as a parameter, as CUtensorMap of cuda.h; its address is what TMA takes.  */
     {"rl_map", 90, "struct __align__(64) rl_map { unsigned long long v[16]; };\n"},
 
+    /* The first n bytes of a word, zeros behind them.  */
+    {"rl_first", 70,
+     FN "unsigned rl_first(unsigned x, int n) {\n"
+        "    asm(\"bfe.u32 %0, %0, 0, %1;\" : \"+r\"(x) : \"r\"(n > 0 ? n * 8 : 0));\n"
+        "    return x;\n"
+        "}\n"},
+
     /* Asynchronous copies from global to shared memory; nothing is read where `inside` is false and
      * zeros arrive.  The second form copies only where `wanted`, without a branch.  */
     {"rl_shared", 0,
@@ -36,6 +43,36 @@ const PreludeRow prelude_async[] = {
     CP_ASYNC("8", "ca"),
     CP_ASYNC("4", "ca"),
 #undef CP_ASYNC
+    /* 16 bytes where they are `wanted`, else zeros, without a branch.  */
+    {"rl_load_wanted", 70,
+     FN "uint4 rl_load_wanted(const void *from, bool wanted) {\n"
+        "    uint4 x = make_uint4(0, 0, 0, 0);\n"
+        "    asm(\"{ .reg .pred p; setp.ne.b32 p, %5, 0;\"\n"
+        "        \" @p ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }\"\n"
+        "        : \"+r\"(x.x), \"+r\"(x.y), \"+r\"(x.z), \"+r\"(x.w) : \"l\"(from), "
+        "\"r\"((int)wanted));\n"
+        "    return x;\n"
+        "}\n"},
+    /* 16 bytes from anywhere, `bytes` of them and zeros behind: joined of the two accesses that
+     * they lie in.  Zeros where they are not `inside`.  */
+    {"rl_join_16", 70,
+     FN "void rl_join_16(unsigned to, const void *from, int bytes, "
+        "bool inside) {\n"
+        "    const int by = (int)((unsigned long long)from & 15);\n"
+        "    const char *p = (const char *)from - by;\n"
+        "    const uint4 x = rl_load_wanted(p, inside);\n"
+        "    const uint4 y = rl_load_wanted(p + 16, inside && by + bytes > 16);\n"
+        "    const bool two = by & 8, one = by & 4;\n"
+        "    unsigned a = two ? x.z : x.x, b = two ? x.w : x.y, c = two ? y.x : x.z;\n"
+        "    unsigned d = two ? y.y : x.w, e = two ? y.z : y.x, f = two ? y.w : y.y;\n"
+        "    a = one ? b : a, b = one ? c : b, c = one ? d : c, d = one ? e : d, e = one ? f : e;\n"
+        "    a = rl_first(__funnelshift_r(a, b, by % 4 * 8), bytes);\n"
+        "    b = rl_first(__funnelshift_r(b, c, by % 4 * 8), bytes - 4);\n"
+        "    c = rl_first(__funnelshift_r(c, d, by % 4 * 8), bytes - 8);\n"
+        "    d = rl_first(__funnelshift_r(d, e, by % 4 * 8), bytes - 12);\n"
+        "    asm volatile(\"st.shared.v4.b32 [%0], {%1, %2, %3, %4};\"\n"
+        "                 :: \"r\"(to), \"r\"(a), \"r\"(b), \"r\"(c), \"r\"(d) : \"memory\");\n"
+        "}\n"},
     DO("rl_cp_async_commit", 80, "cp.async.commit_group"),
     DO_N("rl_cp_async_wait", 80, "cp.async.wait_group"),
     /* Arrives at a barrier when all of the thread's copies so far are there.  */

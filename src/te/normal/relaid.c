@@ -1,7 +1,8 @@
 /* Operands that can only be read by accesses so narrow that none of them is asynchronous, or that
  * lie along another axis than the fastest units take: a statement of its own copies each into a
  * layout whose last dimension is one that both operands are summed over, a multiple of 16 bytes
- * long, and the product reads the copy.
+ * long, and the product reads the copy.  A window may stay where it is (`filled`): the sum alone
+ * gets longer.
  *
  * Holds for all data of every type that a store keeps: f8e5m2 saturates infinities.  Where the sum
  * gets longer both factors are 0, so that no infinity meets one.  */
@@ -23,6 +24,7 @@ typedef struct {
     const Te *te;
     const TeStmt *s;
     Contraction c;
+    bool filled;                           /* windows stay */
     int channel;                           /* index of s */
     int64_t extent;                        /* of the channel, with what is added */
 } Product;
@@ -201,10 +203,28 @@ static bool is_longer(const Product *p) {
     return p->extent > te_index_extent(&p->s->index[p->channel]);
 }
 
-/* Is the operand to be copied?  One that is read widely along its own axis by every unit need not
- * be, even if the channel gets longer: what is beyond it is tested to be.  */
-static bool is_copied(const Product *p, int side) {
+/* Does some dimension move with indices of the results and of the sum, as in a convolution?  Warps
+ * may lay such an operand out as they fill shared memory.  */
+static bool is_window(const Product *p, int side) {
+    const Access *x = &side_of(p, side)->access;
+    bool any = false;
+    for (int d = 0; d < tensor_of(p, side)->rank; d++) {
+        bool left = false, summed = false;
+        for (int i = 0; i < p->s->n_index; i++)
+            *(i < p->s->n_left ? &left : &summed) |= moves(p->s, i) && x->sub[d].coef[i];
+        any |= left && summed;
+    }
+    return any;
+}
+
+/* Is the operand one that units want otherwise?  One that is read widely along its own axis by
+ * every unit is not, even if the channel gets longer: what is beyond it is tested to be.  */
+static bool lies_badly(const Product *p, int side) {
     return !stays_along_own(p, side) && (is_longer(p) || !along_channel(p, side, p->channel));
+}
+
+static bool is_copied(const Product *p, int side) {
+    return lies_badly(p, side) && !(p->filled && is_window(p, side));
 }
 
 /* ---- rewriting ---- */
@@ -324,11 +344,21 @@ static void lay_out(Relaid *r, const Product *p, TeStmt *s, int origin) {
 static bool can_help(const Product *p) {
     bool any = false;
     for (int side = 0; side < 2; side++) {
-        if (!is_copied(p, side)) continue;
+        if (!lies_badly(p, side)) continue;
         if (tensor_of(p, side)->dtype == TE_F8E5M2) return false;
         any = true;
     }
     return any;
+}
+
+/* Is a window to be copied whose channels lie side by side, at sizes that are known?  */
+static bool can_fill(const Product *p) {
+    bool any = false, known = true;
+    for (int i = 0; i < p->s->n_index; i++) known = known && !p->s->index[i].hi.expr;
+    for (int side = 0; side < 2; side++)
+        any |= lies_badly(p, side) && is_window(p, side) &&
+               side_of(p, side)->access.offset.coef[p->channel] == 1;
+    return any && known;
 }
 
 /* All statements again, with those that are made for some before these.  */
@@ -360,9 +390,9 @@ void normalize_relaid(Norm *n) {
     normalize_list_reads(n);
     groups_find(n->te, &r->groups);
     for (int k = 0; k < n->te->n_stmt; k++) {
-        if (!open_product(&p, n->te, &r->groups, k) || !find_channel(&p) || !can_help(&p) ||
-            !te_takes(n->te, p.s, TE_PACKED))
-            continue;
+        if (!open_product(&p, n->te, &r->groups, k) || !find_channel(&p) || !can_help(&p)) continue;
+        p.filled = can_fill(&p) && te_takes(n->te, p.s, TE_FILLED);
+        if (!p.filled && !te_takes(n->te, p.s, TE_PACKED)) continue;
         found[k] = ARENA_NEW(n->a, Product);
         *found[k] = p;
         any = true;
