@@ -1,5 +1,5 @@
 /* HOT: of functions whose loops are worth wider vectors than every processor has.  They are
- * compiled twice and chosen when the program starts; both round alike (-ffp-contract=off).  */
+ * compiled for each and chosen when the program starts; all round alike (-ffp-contract=off).  */
 #ifndef ROLLER_BASE_HOT_H
 #define ROLLER_BASE_HOT_H
 
@@ -11,7 +11,8 @@
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) &&             \
     !defined(__SANITIZE_THREAD__) && !defined(HOT_ONCE)
 #if !defined(__clang__) && __GNUC__ >= 12
-#define HOT __attribute__((target_clones("arch=x86-64-v3", "default")))        /* AVX2 and FMA */
+/* AVX-512; AVX2 and FMA.  */
+#define HOT __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define HOT __attribute__((target_clones("avx2", "default")))
 #endif

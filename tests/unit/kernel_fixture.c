@@ -78,7 +78,7 @@ const char *kernel_emit(KernelCase *c) {
 }
 
 const char *kernel_compile(KernelCase *c, Nvrtc *n, bool cubin) {
-    NvrtcRequest want = {.ptx = true, .cubin = cubin, .line_info = true};
+    NvrtcRequest want = {.ptx = true, .cubin = cubin};
     Status s =
         nvrtc_compile(n, c->arena, &c->diag, c->program.source, c->dev->arch, &want, &c->code);
     return s ? said(c, "compile") : NULL;
