@@ -242,6 +242,18 @@ static void transposed_convolutions_go_by_phases(void **state) {
     arena_destroy(c.a);
 }
 
+/* Partial sums of two statistics, which one kernel adds: it goes where both are written out.  */
+static void sums_of_one_kernel_go_together(void **state) {
+    (void)state;
+    Case c;
+    plan(&c, "op f(X: f32[4,64,16,16]) -> Y: f32[4,64,16,16] {"
+             " S[c] = sum[n,h,w](X[n,c,h,w]); Q[c] = sum[n,h,w](X[n,c,h,w] * X[n,c,h,w]);"
+             " Y[n,c,h,w] = (X[n,c,h,w] - S[c]) * rsqrt(Q[c] + 0.5); }", 1);
+    assert_int_equal(decided(c.set.normal), TWO_STEP | UNROLLED | REPEATED);
+    assert_int_equal(c.set.n_group, 2);
+    arena_destroy(c.a);
+}
+
 /* Parts of ops, each of which is the fastest by decisions of its own.  */
 static const struct {
     const char *in, *out, *body;
@@ -385,6 +397,7 @@ int main(void) {
         cmocka_unit_test(needed_rows_are_not_tiled),
         cmocka_unit_test(wrong_decisions_are_errors),
         cmocka_unit_test(transposed_convolutions_go_by_phases),
+        cmocka_unit_test(sums_of_one_kernel_go_together),
         cmocka_unit_test(parts_add_up),
         cmocka_unit_test(operands_are_decided_together),
         cmocka_unit_test(earlier_texts_are_read),

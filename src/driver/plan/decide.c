@@ -79,3 +79,27 @@ bool decide_pair(Decider *x, int one, int other, Tried *tried) {
     had.taken[one / TE_DECISION_COUNT] ^= (TeDecided)(1u << one % TE_DECISION_COUNT);
     return try_flip(x, &had, other / TE_DECISION_COUNT, other % TE_DECISION_COUNT, &last, tried);
 }
+
+/* Writes out the short sums of a kernel that makes several, each where it is read.  */
+static bool write_out(const Te *te, const KernelGroup *g, TeDecisions *d) {
+    enum { WRITTEN = 1 << TE_UNROLLED | 1 << TE_REPEATED };
+    TeDecisions all = *d;
+    int n = 0;
+    for (int i = -1; i < g->n_fused; i++) {
+        int site = te->stmt[i < 0 ? g->root : g->fused[i]].site;
+        if (!((all.possible[site] & ~all.taken[site]) >> TE_UNROLLED & 1)) continue;
+        all.taken[site] |= WRITTEN;
+        n++;
+    }
+    if (n > 1) *d = all;
+    return n > 1;
+}
+
+bool decide_written(Decider *x) {
+    const PlanSet *set = &x->best.set;
+    TeDecisions taken = *decisions_of(&x->best), seen;
+    Tried tried;
+    bool any = false;
+    for (int g = 0; g < set->n_group; g++) any |= write_out(set->normal, &set->group[g], &taken);
+    return any && decide_as(x, &taken, &seen, &tried);
+}

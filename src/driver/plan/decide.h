@@ -30,4 +30,7 @@ bool decide_as(Decider *x, const TeDecisions *taken, TeDecisions *seen, Tried *t
 bool decide_one(Decider *x, int site, int d);
 /* Tries two decisions (numbered as in `tried`) at once.  */
 bool decide_pair(Decider *x, int one, int other, Tried *tried);
+/* Tries sums of a few terms of which one kernel makes several, all written out at once, each by
+ * what reads it: with one of them left the kernel would stay.  */
+bool decide_written(Decider *x);
 #endif

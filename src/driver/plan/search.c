@@ -38,6 +38,11 @@ static void try_near(Search *x, int site) {
     arena_reset(x->whole.plan.a, mark);
 }
 
+static void adopt_best(Search *x) {
+    Parting best = x->whole.best;
+    search_adopt(x, &best);
+}
+
 /* One decision wherever the answer is the same.  */
 static bool try_everywhere(Search *x, Answer *same, int e) {
     TeDecisions taken = *search_decided(x), seen;
@@ -52,10 +57,8 @@ static bool try_everywhere(Search *x, Answer *same, int e) {
     bool gain = places == 1 ? decide_one(&x->whole, last, e)
                             : decide_as(&x->whole, &taken, &seen, tried);
     if (places == 1) *tried = x->whole.tried[last * TE_DECISION_COUNT + e];
-    if (!gain) return false;
-    Parting best = x->whole.best;
-    search_adopt(x, &best);
-    return true;
+    if (gain) adopt_best(x);
+    return gain;
 }
 
 /* What parts do not show: what a cut changes, and what would be a gain if kernels that it makes
@@ -111,6 +114,7 @@ Status search_decisions(Search *x, Diag *d) {
     for (bool any = true; any && !s;) {
         s = try_all(x, d, &any);
         if (!any && !s) s = search_pairs(x, d, &any);
+        if (!any && !s && (any = decide_written(&x->whole))) adopt_best(x);
     }
     return s;
 }
