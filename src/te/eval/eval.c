@@ -202,29 +202,35 @@ static void catch_up(TeEval *ev) {
     }
 }
 
+/* Elements at pos .. pos + n - 1, or the first of them, from lane j on; returns how many.  */
+static int fetch_run(TeEval *ev, Prog *p, int64_t pos, int n, Lanes *out, int j) {
+    MemoChunk *c = chunk_of(ev->arena, &p->memo, pos / STRIP);
+    int at = (int)(pos % STRIP), run = 1;
+    if (!(settled(ev, c) >> at & 1)) compute(p, c, pos, n);
+    uint64_t known = settled(ev, c) >> at, done = c->done >> at;
+    while (run < n && known >> run & 1) run++;
+    for (int k = 0; k < run; k++) ev->put_off |= !(done >> k & 1);
+    lanes_copy(out, j, c->values, at, run);
+    return run;
+}
+
 void eval_fetch(TeEval *ev, const Node *x, const Elements *places, int n, Lanes *out) {
     int tensor = x->e->v.ref;
     Prog *p = &ev->prog[ev->maker[tensor]];
     TeDtype stored = ev->te->tensor[tensor].dtype;
+    static const Lanes nothing = {.exact = true, .plain = true};
     bool exact = true, plain = true;
     out->exact = out->plain = false;
-    for (int j = 0; j < n; j++) {
-        out->v[j] = out->b[j] = 0;
-        out->i[j] = 0;
-        out->f[j] = 0;
-        if (!elements_inside(places, j))
-            continue;
+    for (int j = 0; j < n;) {
         int64_t pos = elements_at(places, j);
-        MemoChunk *c = chunk_of(ev->arena, &p->memo, pos / STRIP);
-        int at = (int)(pos % STRIP), run = 1;
-        if (!(settled(ev, c) >> at & 1)) {
-            while (j + run < n && elements_inside(places, j + run) &&
-                   elements_at(places, j + run) == pos + run)
-                run++;
-            compute(p, c, pos, run);
-        }
-        ev->put_off |= !(c->done >> at & 1);
-        lanes_copy(out, j, c->values, at, 1);
+        int run = 1;
+        while (j + run < n && pos % STRIP + run < STRIP && elements_inside(places, j + run) &&
+               elements_at(places, j + run) == pos + run)
+            run++;
+        if (elements_inside(places, j)) j += fetch_run(ev, p, pos, run, out, j);
+        else lanes_copy(out, j++, &nothing, 0, 1);
+    }
+    for (int j = 0; j < n; j++) {
         exact &= out->b[j] == 0;
         plain &= out->f[j] == 0;
     }
