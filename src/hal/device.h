@@ -247,6 +247,11 @@ Status hal_device_for_arch(Arena *a, Diag *d, const Device *dev, const char *arc
 int hal_since(const ComputeUnit *u);
 /* What PTX calls products with scales of blocks ("mxf8f6f4"); NULL: the unit has none.  */
 const char *hal_scaled_kind(const ComputeUnit *u);
+/* May a unit have operands of both types (PTX ISA, mma, wgmma.mma_async, tcgen05.mma: any mix of
+ * those of f8)?  */
+static inline bool hal_mixes(TeDtype a, TeDtype b) {
+    return (a == TE_F8E4M3 || a == TE_F8E5M2) && (b == TE_F8E4M3 || b == TE_F8E5M2);
+}
 /* Does the mover copy by tensor maps?  */
 static inline bool hal_moves_by_map(const Mover *m) { return m->box_max > 0; }
 /* The device as kernels see it whose parameters are pointers and scalars only: without the movers

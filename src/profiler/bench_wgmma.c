@@ -32,7 +32,8 @@ static const char *suffix(const ComputeUnit *u) {
 /* One iteration: d = the sum of so many products, waited for at the end or (`alone`) each.  It is
  * a single statement, since compilers take long over hundreds of operands.  */
 static const char *iteration(Bench *b, const ComputeUnit *u, int sums, int steps, bool alone) {
-    const char *ab = type_name(u, u->a), *acc = u->acc == TE_F32 ? "f32" : type_name(u, u->acc);
+    const char *x = type_name(u, u->a), *y = type_name(u, u->b);
+    const char *acc = u->acc == TE_F32 ? "f32" : type_name(u, u->acc);
     const char *constraint = u->acc == TE_F32 ? "f" : "r";
     Buf t = buf_new(bench_arena(b));
     buf_printf(&t,
@@ -47,7 +48,7 @@ static const char *iteration(Bench *b, const ComputeUnit *u, int sums, int steps
         buf_printf(&t, "        \"setp.ne.b32 p, %d, 0; add.u64 a, %%%d, %d; add.u64 b, %%%d, %d;"
                    "\\n\"\n", s > 0, sums, in_a, sums + 1, in_b);
         buf_printf(&t, "        \"wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {", u->n.to,
-                   u->k.to, acc, ab, ab);
+                   u->k.to, acc, x, y);
         for (int i = 0; i < sums; i++) buf_printf(&t, "%s%%%d", i ? ", " : "", i);
         buf_printf(&t, "}, a, b, %s;\\n\"\n", suffix(u));
         if (s == steps - 1 || alone)

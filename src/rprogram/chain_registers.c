@@ -9,7 +9,8 @@ static bool multiplies_once(const Problem *p, const ComputeUnit *u) { return !u-
 
 bool chain_fits(const Problem *p, const ComputeUnit *u, const ComputeUnit *v) {
     FragOrder order;
-    return u->scope == v->scope && u->m.from == v->m.from && matrix_takes_as(p, u, false) &&
+    bool plain = u->a == u->b && v->a == v->b, alike = u->scope == v->scope;
+    return plain && alike && u->m.from == v->m.from && matrix_takes_as(p, u, false) &&
            matrix_takes_as(p->next, v, false) && multiplies_once(p, u) &&
            multiplies_once(p->next, v) && chain_units_order(u, v, &order) &&
            (!u->b_smem || (chain_groups_fit(p, u, v) && chain_groups_bring(p, &order)));

@@ -274,7 +274,7 @@ static bool takes(const Problem *p, const ComputeUnit *u, bool second, const ROp
 }
 
 bool matrix_usable(const ComputeUnit *u) {
-    bool groups = u->b_smem && u->a == u->b;
+    bool groups = u->b_smem && (u->a == u->b || (hal_mixes(u->a, u->b) && u->scale_k == 0));
     return (u->scope == SCOPE_WARP || groups) && u->b != HAL_NO_DTYPE;
 }
 

@@ -19,7 +19,7 @@ bool matrix_fits(const Problem *p, const ComputeUnit *u);
 bool matrix_takes(const Problem *p, const ComputeUnit *u);
 bool matrix_takes_as(const Problem *p, const ComputeUnit *u, bool swapped);
 /* Is the unit of the kind that `contract` programs use: of a warp, or of warpgroups with one type
- * of operands?  */
+ * of operands, or with two of f8?  */
 bool matrix_usable(const ComputeUnit *u);
 /* Do its operands hold those of these sides (bit 0: a, bit 1: b), as they are or swapped?  */
 bool matrix_holds_sides(const ComputeUnit *u, const Problem *p, int sides);

@@ -2,10 +2,13 @@
 #include "rprogram/build.h"
 #include "rprogram/matrix.h"
 
+/* Some operand of the unit's; matrix_takes_as knows of which side.  */
+static bool is_operand(const ComputeUnit *u, TeDtype t) { return t == u->a || t == u->b; }
+
 bool warpgroup_copies(const Problem *p, const ComputeUnit *u, int side) {
     RBox box;
     const Operand *o = &p->con.operand[side];
-    if (!o->read || o->storage != u->a || !rprog_box(p, side, &box)) return false;
+    if (!o->read || !is_operand(u, o->storage) || !rprog_box(p, side, &box)) return false;
     return box.inner == AX_K ? u->k_major : u->mn_major;
 }
 
@@ -13,14 +16,13 @@ bool warpgroup_copies(const Problem *p, const ComputeUnit *u, int side) {
 int warpgroup_modulo(const Problem *p, const ComputeUnit *u, int side, RBox *out) {
     const Operand *o = &p->con.operand[side];
     bool alone = !p->stats && !p->chain && !rtile_scaled(p);
-    return alone && u->k_major && o->storage == u->a ? rprog_box_modulo(p, side, out) : 0;
+    return alone && u->k_major && is_operand(u, o->storage) ? rprog_box_modulo(p, side, out) : 0;
 }
 
 bool warpgroup_gathers(const Problem *p, const ComputeUnit *u, int side) {
     const ROperand *op = &p->op[side];
     bool moves = p->te && !op->made && (op->affine || op->gathered);
-    if (!moves || rprog_storage(p, &p->con.operand[side]) != u->a)
-        return false;
+    if (!moves || !is_operand(u, rprog_storage(p, &p->con.operand[side]))) return false;
     if (u->blocks > 1 || u->scale_k > 0) return false;    /* no warps are left, or for one block */
     return (u->k_major && op->vec_k * op->bytes >= RTILE_ACCESS) ||
            (u->mn_major && u->mn_atom == 0 && op->vec_mn * op->bytes >= RTILE_ACCESS);
@@ -28,7 +30,8 @@ bool warpgroup_gathers(const Problem *p, const ComputeUnit *u, int side) {
 
 bool warpgroup_regions(const Problem *p, const ComputeUnit *u, int side) {
     RBox box;
-    if (!u->a_reg || p->con.operand[side].storage != u->a || !p->op[side].affine) return false;
+    if (!u->a_reg || !is_operand(u, p->con.operand[side].storage)) return false;
+    if (u->a != u->b || !p->op[side].affine) return false;
     if (p->con.red != TE_RED_SUM || !p->con.product || p->extent[AX_B] != 1 || !rprog_static(p))
         return false;
     int step = rprog_region_step(p, side);

@@ -127,7 +127,7 @@ static RLayout layout_of(int inner, int row) {
 static bool choose_raw(const KernelCase *c, RProg *r, int side) {
     const Problem *p = &c->plan.problem[0];
     const Operand *o = &p->con.operand[side];
-    TeDtype type = c->dev->unit[r->unit].a;
+    TeDtype type = side ? c->dev->unit[r->unit].b : c->dev->unit[r->unit].a;
     RRaw x;
     int step = 128 / te_dtype_bytes(type);
     if ((o->read && o->storage == type) || !rprog_raw(p, side, step, &x)) return false;
@@ -231,7 +231,8 @@ static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, in
     RProg *r = &c->plan.prog[0];
     *r = (RProg){.skeleton = SK_CONTRACT, .unit = which, .via = f->via, .split = f->split,
                  .stages = (uint8_t)f->stages, .raster = f->raster, .grid = f->grid,
-                 .group = f->raster == RASTER_GROUPED ? 2 : 0, .swapped = f->swapped && !p->stats};
+                 .group = f->raster == RASTER_GROUPED ? 2 : 0,
+                 .swapped = f->swapped && !p->stats && u->a == u->b};
     for (int i = 0; i < RT_AXES; i++)
         r->thread.extent[i] = r->warp.extent[i] = r->block.extent[i] = 1;
     for (int side = 0; side < 2; side++) choose_load(c, r, side);

@@ -130,6 +130,8 @@ static void units(Arena *a) {
         {"h200", MATMUL("f8e4m3", "f8e4m3", "bf16", "C[m,n] += A[m,k]*B[k,n] @accum(f32)"),
          "mma.m16n8k16.f16.f32 "},
         {"h200", MATMUL("f8e4m3", "f8e5m2", "bf16", "C[m,n] += A[m,k]*B[k,n]"),
+         "mma.m16n8k32.f8e4m3.f8e5m2.f32 "},
+        {"a100", MATMUL("f8e4m3", "f8e5m2", "bf16", "C[m,n] += A[m,k]*B[k,n]"),
          "mma.m16n8k16.f16.f32 "},
         {"a100", MATMUL("f8e4m3", "f8e4m3", "bf16", "C[m,n] += A[m,k]*B[k,n]"),
          "mma.m16n8k16.f16.f32 "},

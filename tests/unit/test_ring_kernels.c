@@ -157,8 +157,14 @@ static const char *const made[][3] = {
 };
 enum { MADE = sizeof made / sizeof *made };
 
-/* Operands with scales of blocks.  */
+/* Operands of two types, or with scales of blocks.  */
 static const char *const scaled[][3] = {
+    {"two types of f8", "wgmma.f8e4m3.f8e5m2.f32", "op f(A: f8e4m3[200,160], B: f8e5m2[136,160]) ->"
+     " C: f32[200,136] { C[m,n] += A[m,k] * B[n,k]; }"},
+    {"two types of f8", "tcgen05.f8e5m2.f8e4m3.f32", "op f(A: f8e5m2[200,160], B: f8e4m3[136,160])"
+     " -> C: f32[200,136] { C[m,n] += A[m,k] * B[n,k]; }"},
+    {"two types of f8, by pairs", "tcgen05.f8e4m3.f8e5m2.f32.pair", "op f(A: f8e4m3[256,160],"
+     " B: f8e5m2[136,160]) -> C: f32[256,136] { C[m,n] += A[m,k] * B[n,k]; }"},
     {"scaled sums", "wgmma.f8e4m3.f32", "op f(A: f8e4m3[512,256], s: f32[512,2],"
      " B: f8e4m3[384,256], t: f32[3,2]) -> C: bf16[512,384] {"
      " C[m,n] += A[m,k] * B[n,k] * s[m,k/128] * t[n/128,k/128]; }"},

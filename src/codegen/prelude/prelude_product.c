@@ -57,6 +57,9 @@ const char *prelude_types(Arena *a, const ComputeUnit *u) {
         return arena_printf(a, "%s_%s_%s_%s", operand_name(u),
                             types[type_of(u->b, u->tf32)].name,
                             te_dtype_name(u->acc), prelude_op_scale(u));
+    if (u->a != u->b)
+        return arena_printf(a, "%s_%s_%s", operand_name(u), types[type_of(u->b, u->tf32)].name,
+                            te_dtype_name(u->acc));
     return arena_printf(a, "%s_%s", operand_name(u), te_dtype_name(u->acc));
 }
 
@@ -124,13 +127,13 @@ const char *prelude_read_product(const char *name, size_t len, const char *stem,
         return NULL;
     while (n < 4 && (type[n] = take_type(&s, end)) >= 0) n++;
     if (n == 4) return take_scales(type, u) ? s : NULL;
-    if (n != 2 || types[type[1]].tf32 || te_dtype_scale(types[type[0]].type) ||
-        !sums(types[type[0]].type, types[type[1]].type))
-        return NULL;
-    u->a = u->b = types[type[0]].type;
+    if (n < 2 || types[type[n - 1]].tf32) return NULL;
+    u->a = types[type[0]].type;
+    u->b = types[type[n - 2]].type;
     u->tf32 = types[type[0]].tf32;
-    u->acc = types[type[1]].type;
-    return s;
+    u->acc = types[type[n - 1]].type;
+    bool mixed = n == 2 || (u->a != u->b && hal_mixes(u->a, u->b));
+    return mixed && !te_dtype_scale(u->a) && sums(u->a, u->acc) ? s : NULL;
 }
 
 void prelude_put(PreludeText *t, const char *format, ...) {

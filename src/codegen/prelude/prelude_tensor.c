@@ -14,7 +14,7 @@ typedef struct {
     unsigned operand, sums;
 } Kind;
 
-static const Kind *kind_of(const ComputeUnit *u) {
+static const Kind *kind_of(TeDtype operand, TeDtype acc) {
     enum { F32 = 1, S32 = 2 };
     static const Kind kinds[] = {
         {TE_F16, TE_F32, "f16", 0, F32},       {TE_BF16, TE_F32, "f16", 1, F32},
@@ -23,17 +23,18 @@ static const Kind *kind_of(const ComputeUnit *u) {
         {TE_I8, TE_I32, "i8", 1, S32},         {TE_F4E2M1X2, TE_F32, NULL, 1, F32},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i].type == u->a && kinds[i].acc == u->acc) return &kinds[i];
+        if (kinds[i].type == operand && kinds[i].acc == acc) return &kinds[i];
     return NULL;
 }
 
 /* The instruction descriptor, but for which operands are turned, and which bytes are scales: with
  * these, their type stands there, and not that of the sums, which is always f32.  */
-static unsigned descriptor(const ComputeUnit *u, const Kind *kind) {
+static unsigned descriptor(const ComputeUnit *u) {
     enum { SUMS = 4, TYPE_A = 7, TYPE_B = 10, N = 17, SCALE = 23, M = 24 };
+    const Kind *kind = kind_of(u->a, u->acc), *second = kind_of(u->b, u->acc);
     unsigned sums = u->scale_k > 0 ? (unsigned)(u->scale == TE_F8UE8M0) << SCALE
                                    : kind->sums << SUMS;
-    return sums | kind->operand << TYPE_A | kind->operand << TYPE_B |
+    return sums | kind->operand << TYPE_A | second->operand << TYPE_B |
            (unsigned)u->n.to / 8 << N | (unsigned)u->m.to / 16 << M;
 }
 
@@ -61,7 +62,7 @@ bool prelude_make_tensor(const char *name, size_t len, PreludeText *t) {
     ComputeUnit u;
     const char *rest = prelude_read_product(name, len, PRELUDE_TENSOR, &u);
     bool made = rest && is_rest(rest, (size_t)(name + len - rest), PRELUDE_MADE);
-    const Kind *kind = made || rest == name + len ? kind_of(&u) : NULL;
+    const Kind *kind = made || rest == name + len ? kind_of(u.a, u.acc) : NULL;
     int blocks = u.m.to / ROWS;
     if (!kind || u.m.to != ROWS * blocks || blocks > MOST_BLOCKS ||
         u.k.to * te_dtype_bytes(u.a) != K_BYTES)
@@ -72,7 +73,7 @@ bool prelude_make_tensor(const char *name, size_t len, PreludeText *t) {
     prelude_put(t, FN "void %.*s(unsigned d, unsigned a, unsigned b, bool adds%s) {\n", (int)len,
                 name,
                 scaled ? ",\n        unsigned scales_a, unsigned scales_b, unsigned byte" : "");
-    prelude_put(t, "    const unsigned what = 0x%x", descriptor(&u, kind));
+    prelude_put(t, "    const unsigned what = 0x%x", descriptor(&u));
     if (orders && !made) prelude_put(t, " | (unsigned)A_TURNED << %d", TURNED_A);
     if (orders) prelude_put(t, " | (unsigned)B_TURNED << %d", TURNED_B);
     if (scaled) prelude_put(t, " | byte << %d | byte << %d", BYTE_A, BYTE_B);

@@ -49,7 +49,7 @@ bool prelude_make_wgmma(const char *name, size_t len, PreludeText *t) {
     if (!made) prelude_put(t, " mov.b64 a, {%%%d, %%%d};", sums, high++);
     prelude_put(t, " mov.b64 b, {%%%d, %%%d};\"\n", sums + more, high++);
     prelude_put(t, "                 \" wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"\n", n,
-                u.k.to, prelude_op_sums(&u), type, type);
+                u.k.to, prelude_op_sums(&u), type, prelude_op_second(&u));
     for (int i = 0; i < sums; i++) {
         bool first = i % 16 == 0, last = i + 1 == sums;
         prelude_put(t, "%s%%%d%s", first ? "                 \"" : "", i, last ? "}, \"\n" : ", ");
