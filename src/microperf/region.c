@@ -47,9 +47,10 @@ static double rows_inside(const RRegion *x, int64_t tiles, Rows of) {
 /* Values that digits before the two innermost add to a subscript: of all tiles, one behind the
  * other.  */
 static int64_t tiles_before(const FusedAxis *own, const Affine *f, int64_t number, int64_t *add) {
+    enum { INNERMOST = 2 };
     int64_t n = 1;
     *add = 0;
-    for (int i = own->n_digit - 3; i >= 0; i--) {
+    for (int i = own->n_digit - INNERMOST - 1; i >= 0; i--) {
         const AxisDigit *g = &own->digit[i];
         int64_t step = f->coef[own->index[g->first + g->n - 1]];
         if (step == 0) continue;
@@ -89,8 +90,8 @@ static double share_inside(const Problem *p, int side, int32_t tile, const RRegi
 }
 
 double mp_region_sectors(const Problem *p, const RProg *r, int side, const RRegion *x) {
-    int32_t tile = r->block.extent[mp_own_axis(side)];
-    double bytes = p->op[side].bytes, lines = 1;
+    int32_t tile = r->block.extent[mp_own_axis(side)] / x->parts;
+    double bytes = p->op[side].bytes, lines = x->parts;
     for (int d = 0; d < x->line; d++) lines *= x->extent[d] * share_inside(p, side, tile, x, d);
     double inside = share_inside(p, side, tile, x, x->line);
     double line = inside * x->extent[x->line] * (double)x->stride * bytes;

@@ -40,6 +40,40 @@ static void merge(const Problem *p, const Access *x, const FusedAxis *axis, Fuse
     }
 }
 
+/* Dimensions stand in order of their strides, as a tensor map wants them.  */
+bool rprog_box_rows(const Problem *p, const Access *x, RBox *out) {
+    enum { WHOLE = 64 };      /* rows: what warps store of an instruction is a part of so many */
+    FusedAxis f;
+    merge(p, x, &p->con.axis[AX_M], &f);
+    int64_t whole = 1;
+    if (f.n_digit <= 1 || access_varies(root_of(p), &f, 0, f.n))
+        return rprog_box_dims(p, x, AX_M, out);
+    for (int i = f.n_digit - 1; i > 0 && power_of_two(f.digit[i].extent); i--)
+        whole *= f.digit[i].extent;
+    for (int i = f.n_digit - 1; i >= 0; i--) {
+        const AxisDigit *d = &f.digit[i];
+        int64_t stride = rprog_stride(&x->offset, &f, i);
+        int at = out->rank++;
+        if (stride < 1 || at == RBOX_RANK) return false;
+        for (; at > 0 && out->dim[at - 1].axis == AX_M && out->dim[at - 1].stride > stride; at--)
+            out->dim[at] = out->dim[at - 1];
+        out->dim[at] = (RBoxDim){AX_M, d->first, d->n, d->extent, stride};
+    }
+    return whole % WHOLE == 0;
+}
+
+int rprog_box_part(const RBox *box, int i, int rows) {
+    int64_t below = 1;
+    bool outer = true;
+    for (int j = 0; j < box->rank; j++) {
+        const RBoxDim *d = &box->dim[j];
+        if (d->axis == AX_M && d->first > box->dim[i].first) below *= d->extent;
+        outer &= d->axis != AX_M || d->first >= box->dim[i].first;
+    }
+    int64_t n = rows > below ? rows / below : 1;
+    return (int)(outer || n < box->dim[i].extent ? n : box->dim[i].extent);
+}
+
 bool rprog_box_dims(const Problem *p, const Access *x, AxisClass axis, RBox *out) {
     FusedAxis f;
     merge(p, x, &p->con.axis[axis], &f);

@@ -177,6 +177,8 @@ int rprog_box_index(const Problem *p, const RBoxDim *d);
 /* The outputs of a product as TMA stores them, and where they are: of the only statement that is
  * stored, over the root's indices.  False: they are no boxes.  */
 bool rprog_out_box(const Problem *p, RBox *out, Access *x);
+/* Of `rows` that a box has of them, how many along dimension i.  */
+int rprog_box_part(const RBox *box, int i, int rows);
 /* VIA_BOXES: the mover, -1: none; bytes of a box's row (0: no such box), boxes side by side in a
  * row of instructions.  */
 int rprog_box_mover(const Device *dev);

@@ -59,7 +59,7 @@ bool rprog_out_box(const Problem *p, RBox *out, Access *x) {
     if (p->te->tensor[x->tensor].n_clip > 0) return false;
     out->inner = AX_N;
     out->own = 1;
-    if (!rprog_box_dims(p, x, AX_N, out) || !rprog_box_dims(p, x, AX_M, out) ||
+    if (!rprog_box_dims(p, x, AX_N, out) || !rprog_box_rows(p, x, out) ||
         !rprog_box_dims(p, x, AX_B, out))
         return false;
     return out->dim[0].n > 0 && out->dim[0].stride == 1 && rprog_box_aligned(p, x, out);
@@ -87,6 +87,8 @@ static int row_bytes(const Problem *p, const RProg *r) {
     RBox box;
     Access x;
     if (rprog_reorders(r) || !rprog_out_box(p, &box, &x)) return 0;
+    bool several = box.dim[1].axis == AX_M && box.dim[2].axis == AX_M && box.rank > 2;
+    if (several && r->swapped) return 0;
     return columns_of(r) * te_dtype_bytes(p->te->tensor[x.tensor].dtype);
 }
 

@@ -204,6 +204,9 @@ int64_t rprog_box_bytes(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r);
 /* Appends the digits of an axis that this access tells apart, innermost first.  */
 bool rprog_box_dims(const Problem *p, const Access *x, AxisClass axis, RBox *out);
+/* The same of rows of results, which may be several dimensions where those that stand last in the
+ * axis are powers of two: what a warp stores is a box then.  */
+bool rprog_box_rows(const Problem *p, const Access *x, RBox *out);
 /* Do the strides of such a box, and where it begins, keep to 16 bytes?  */
 bool rprog_box_aligned(const Problem *p, const Access *x, const RBox *box);
 /* Fed to a matrix unit, would the places of an operand's copied chunks, tested in every step, fill

@@ -201,7 +201,7 @@ bool rprog_region_pixels(const Problem *p, int side, const RRegion *x, RBox *out
     enum { LINES = 2 };       /* dimensions of a pixel */
     const FusedAxis *own = &p->con.axis[own_axis(side)];
     int64_t limit = corner_limit(LINES);
-    if (!rprog_pixels(p, side, out) || out->pixels != LINES) return false;
+    if (!rprog_pixels(p, side, out) || out->pixels != LINES || x->parts > 1) return false;
     if (out->pixel[0].dim < out->pixel[1].dim) return false;      /* down the columns */
     for (int i = 0; i < LINES; i++) {
         const RPixelDim *d = &out->pixel[i];

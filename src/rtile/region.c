@@ -104,9 +104,10 @@ static int64_t images_begun(const RRegion *r) {
 static int32_t between_images(const RRegion *r) { return r->period - r->out * r->by; }
 
 /* Which values the digits of the operand's own axis take in a tile: a part of the innermost one; or
- * all of that and some of the next, or where that is over, of the next image.  The others have one
- * value each.  */
-static bool tile_digits(const View *v, int32_t tile, RRegion *r) {
+ * all of that and some of the next, or where that is over, of the next image, or several times all
+ * of both.  The others have one value each.  */
+static bool tile_digits(const View *v, RRegionTile of, RRegion *r) {
+    int32_t tile = of.tile;
     const FusedAxis *own = v->own;
     int n = own->n_digit;
     int64_t in = n > 0 ? digit_extent(own, n - 1) : 1;
@@ -115,7 +116,11 @@ static bool tile_digits(const View *v, int32_t tile, RRegion *r) {
     if (n <= 1 || (tile <= in && in % tile == 0)) return true;
     int64_t out = digit_extent(own, n - 2), rest = own->extent / (in * out);
     r->out = (int32_t)out;
-    if (rest > 1 && in * out % tile && !next_image(v, r)) return false;
+    if (rest > 1 && in * out % tile && !next_image(v, r)) {
+        if (!of.boxes || tile % (in * out)) return false;
+        r->parts = (int32_t)(tile / (in * out));
+        tile /= r->parts;
+    }
     r->count_in = (int32_t)in;
     r->count_out = (int32_t)((in - gcd64(tile, in) + tile - 1) / in + 1);
     r->whole = true;
@@ -290,8 +295,9 @@ static bool lay_out(const View *v, int vec, int bytes, RRegion *r) {
         if (lines > ELEMENTS_MAX) return false;
     }
     r->read = (int32_t)lines;
+    if (r->parts > 1 && !r->span) return false;
     int64_t apart = r->span ? r->span / bytes : pitch_of(r, row);
-    if (r->span) lines = (lines + PATTERN - 1) / PATTERN * PATTERN;
+    if (r->span) lines = (lines + PATTERN - 1) / PATTERN * PATTERN * r->parts;
     if (apart * lines * r->planes > ELEMENTS_MAX) return false;
     r->row = (int32_t)row;
     r->pitch = (int32_t)apart;
@@ -301,6 +307,7 @@ static bool lay_out(const View *v, int vec, int bytes, RRegion *r) {
     r->step_out = (int32_t)steps_of(v, r, v->own, last - 1);
     digits_of_k(v, r);
     r->step_image = r->period > 0 ? (int32_t)(between_images(r) * pitch(v, r, r->rows)) : 0;
+    if (r->parts > 1) r->step_image = r->lines / r->parts * r->pitch - r->out * r->step_out;
     r->last = (r->count_in - 1) * r->step_in + (r->count_out - 1) * r->step_out +
               (int32_t)images_begun(r) * r->step_image;
     if (r->period > 0) r->tested |= 1u << r->image;
@@ -344,7 +351,7 @@ bool rtile_region(const Problem *p, int side, RRegionTile of, RRegion *out) {
     const ROperand *op = &p->op[side];
     int32_t tile = of.tile;
     int vec = of.vec;
-    *out = (RRegion){.planes = 1};
+    *out = (RRegion){.planes = 1, .parts = 1};
     if (!p->te || !o->read || !op->affine || tile < 1) return false;
     View v = {.x = &o->access, .tensor = &p->te->tensor[o->access.tensor],
               .stmt = &p->te->stmt[p->con.stmt],
@@ -352,7 +359,7 @@ bool rtile_region(const Problem *p, int side, RRegionTile of, RRegion *out) {
               .batch = &p->con.axis[AX_B]};
     v.rank = v.tensor->rank;
     if (!is_static(&v) || !separate(&v, v.own) || !separate(&v, v.batch)) return false;
-    if (!tile_digits(&v, tile, out)) return false;
+    if (!tile_digits(&v, of, out)) return false;
     for (int d = 0; d < v.rank; d++) {
         int64_t n = subscript_extent(&v, out, d);
         if (n == 0) return false;
@@ -375,7 +382,7 @@ bool rtile_region(const Problem *p, int side, RRegionTile of, RRegion *out) {
 
 int32_t rtile_region_row(const RRegion *r, int32_t row) {
     if (!r->whole) return row * r->step_in;
-    int32_t line = row / r->count_in, image = r->period > 0 ? line / r->out * r->step_image : 0;
+    int32_t line = row / r->count_in, image = r->step_image ? line / r->out * r->step_image : 0;
     return row % r->count_in * r->step_in + line * r->step_out + image;
 }
 

@@ -270,14 +270,15 @@ int rtile_row_source(const Te *te, const RowFacts *f, int i, const TeExpr *read)
  * tile begins in the innermost digit of its own axis (0 unless `whole`), of tiles that begin an
  * image.
  * By boxes: lines are one pixel each, `span` bytes of whose channels lie in `planes` behind each
- * other; a copy brings a plane, of a column of pixels or a box of the tensor.  */
+ * other; a copy brings a plane, of a column of pixels or a box of the tensor.  A tile of several
+ * whole blocks of the two innermost digits has a box for each, one behind the other in a plane.  */
 typedef struct {
     int32_t extent[TE_MAX_RANK];          /* values that each subscript takes */
     int line;                 /* lines run along this dimension, and all of those behind it */
     int64_t stride, bound;    /* elements of a step along it; elements of a line of the tensor */
     int vec;                  /* elements of an access; lines begin at multiples of it */
     int32_t lines, row, pitch;            /* row: elements of a line that are copied */
-    int32_t read;             /* lines that are: by boxes there are more, a multiple of 8 */
+    int32_t read;             /* lines of a part that are: by boxes it has a multiple of 8 */
     int32_t shift;            /* elements of a line before the first that is needed */
     bool whole;               /* a tile has all values of the innermost digit, and count_out of the
                                * one before; else count_in neighbours of the innermost one */
@@ -287,7 +288,8 @@ typedef struct {
                                * one to the next, as they lie in shared memory; 0: none does */
     int image, rows;          /* dimensions of images, of their rows */
     int32_t out, by;          /* rows of results, and what each adds to that subscript */
-    int32_t step_image;       /* what the next image adds to a place */
+    int32_t parts;            /* boxes of a plane: blocks of `out` rows that the tile has; else 1 */
+    int32_t step_image;       /* what the next image, or the next part, adds to a place */
     int n_k;                  /* and those of K, told apart as the steps need it */
     int32_t extent_k[TE_MAX_INDICES], step_k[TE_MAX_INDICES];
     int32_t last;             /* largest place of k == 0, less the shift */

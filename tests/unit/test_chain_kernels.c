@@ -311,6 +311,9 @@ static const Case boxed[] = {
     {"boxes of heads", "h200", GROUPED(4, 2, 70, 130, 64)},
     {"boxes of tensor", "b200", ATTENTION(3, 250, 150, 64, 40, "bf16")},
 };
+static const Case boxed_blocks[] = {
+    {"boxes of blocks", "h200", PIXELS_MAPS(1, 24, 64, 64, 96)},
+};
 /* ... while the second operand's steps stay in shared memory.  */
 static const Case kept[] = {
     {"kept planes", "h200", PIXELS_MAPS(2, 13, 64, 64, 96)},
@@ -370,6 +373,7 @@ enum {
     GROUP_STREAMS = sizeof group_streams / sizeof *group_streams,
     GROUP_REGIONS = sizeof group_regions / sizeof *group_regions,
     BLOCK_REGIONS = sizeof block_regions / sizeof *block_regions,
+    BOXED_BLOCKS = sizeof boxed_blocks / sizeof *boxed_blocks,
     CLUSTERS = sizeof clusters / sizeof *clusters,
     STAYING = sizeof staying / sizeof *staying,
     STAYING_TURNS = sizeof staying_turns / sizeof *staying_turns
@@ -487,6 +491,11 @@ static const char *keep_blocks(KernelCase *c) {
     return staged ? keep_region_streams(c) : keep_staying_regions(c);
 }
 
+static const char *keep_boxed_blocks(KernelCase *c) {
+    const char *bad = keep_blocks(c);
+    return bad ? bad : keep_boxes(c);
+}
+
 static const char *keep_clusters(KernelCase *c) {
     return keep_where(c, has_cluster, "no block has copies in common with others");
 }
@@ -502,7 +511,8 @@ static const char *prove(KernelCase *c, Nvrtc *nvrtc, uint64_t seed) {
 
 /* sms: of the device; 0: as its profile says.  */
 static const char *try(Arena *a, Nvrtc *nvrtc, const Case *x, Keep *keep, int sms) {
-    unsigned taken = JOINED | CHAINS | (keep == keep_blocks ? BLOCKED : 0);
+    bool blocks = keep == keep_blocks || keep == keep_boxed_blocks;
+    unsigned taken = JOINED | CHAINS | (blocks ? BLOCKED : 0);
     enum { SEEDS = 20 };
     KernelCase c;
     Device *dev = fixture_device(a, x->profile);
@@ -562,6 +572,7 @@ static void chains_that_stream_k_are_right(void **state) {
 static void results_leave_by_boxes(void **state) {
     (void)state;
     try_all(boxed, BOXED, keep_boxes, 1);
+    try_all(boxed_blocks, BOXED_BLOCKS, keep_boxed_blocks, 1);
 }
 
 static void chains_of_blocks_that_stay_are_right(void **state) {

@@ -77,6 +77,9 @@ static const Conv conv[] = {
     {"h200", "f32", "f32", "@tf32", true, false, 3, 32, 9, 11, 24, 3, 3, 1, 1, 1, BOXES},
     {"h200", "f16", "f16", "", true, false, 3, 64, 11, 10, 48, 3, 3, 1, 1, 1, BOXES | TURNED},
     {"h200", "bf16", "bf16", "", true, true, 4, 192, 7, 7, 64, 3, 3, 1, 1, 1, BOXES},
+    {"h200", "f16", "f16", "", true, true, 2, 64, 16, 24, 64, 3, 3, 1, 1, 1, BOXES | BLOCKS},
+    {"h200", "bf16", "f32", "", true, false, 1, 128, 24, 18, 40, 3, 5, 1, 1, 1, BOXES | BLOCKS},
+    {"h200", "f16", "f16", "", true, true, 1, 48, 24, 32, 72, 3, 3, 1, 2, 2, BOXES | BLOCKS},
     {"a100", "f16", "f16", "", true, true, 1, 3, 64, 48, 16, 5, 5, 2, 2, 1, BLOCKS},
     {"t4", "f16", "f16", "", true, false, 2, 16, 16, 16, 24, 3, 3, 1, 1, 1, BLOCKS},
     {"a100", "f16", "f16", "", true, true, 3, 13, 16, 14, 16, 3, 3, 1, 1, 1, JOINS},
@@ -121,7 +124,7 @@ static bool has_region(const RProg *r, int how) {
 typedef struct {
     const Conv *conv;
     int plans;                /* to try, spread over all; SEED draws the first */
-    int ran, matrix, whole, ragged, pairs, matrices, images, boxes, stays, joined;
+    int ran, matrix, whole, ragged, pairs, matrices, images, boxes, stays, joined, parts;
     char wrong[2000];
 } Job;
 
@@ -151,6 +154,7 @@ static void count(Job *j, const KernelCase *c) {
     j->boxes += x.span > 0;
     j->joined += x.anywhere;
     j->stays += x.span > 0 && rprog_persistent(r);
+    j->parts += x.parts > 1;
     j->matrices += rprog_matrix(c->dev, r) && x.chunk > 0;
 }
 
@@ -332,6 +336,7 @@ static void test_convolutions(void **state) {
         sum.boxes += job[i].boxes;
         sum.joined += job[i].joined;
         sum.stays += job[i].stays;
+        sum.parts += job[i].parts;
         if (job[i].ran == 0 && !job[i].wrong[0]) fail_msg("no plan for convolution %d", i);
         if (!job[i].wrong[0]) continue;
         wrong++;
@@ -347,7 +352,7 @@ static void test_convolutions(void **state) {
     assert_true(sum.whole > 0 && sum.whole < sum.ran);
     assert_true(sum.ragged > 0 && sum.ragged < sum.ran && sum.pairs > 0);
     assert_true(sum.matrices > 0 && sum.images > 0 && sum.joined > 0);
-    assert_true(sum.boxes > 0 && sum.boxes < sum.matrix);
+    assert_true(sum.boxes > 0 && sum.boxes < sum.matrix && sum.parts > 0);
 }
 
 int main(void) {

@@ -60,7 +60,7 @@ static int slots_of(const Kernel *k) {
 
 static void store_map(Arena *a, const Contract *c, KernelMap *map) {
     enum { SPAN = 16 };
-    int swizzle = TM_SWIZZLE_NONE;
+    int swizzle = TM_SWIZZLE_NONE, rows = (int)(c->out_room->bytes / c->box_row);
     RBox box;
     Access x;
     rprog_out_box(c->p, &box, &x);
@@ -68,9 +68,10 @@ static void store_map(Arena *a, const Contract *c, KernelMap *map) {
     *map = ring_map(a, c->p, &x, &box);
     map->fixed.swizzle = swizzle;
     for (int i = 0; i < c->out.rank; i++) {
-        bool rows = c->out.dim[i].axis == AX_M;
-        map->fixed.box[i] = i == 0 ? (uint32_t)(c->box_row / tensor_map_element(&map->fixed))
-                            : rows ? (uint32_t)(c->out_room->bytes / c->box_row) : 1;
+        bool of_rows = c->out.dim[i].axis == AX_M;
+        map->fixed.box[i] = i == 0    ? (uint32_t)(c->box_row / tensor_map_element(&map->fixed))
+                            : of_rows ? (uint32_t)rprog_box_part(&c->out, i, rows)
+                                      : 1;
     }
 }
 
@@ -193,10 +194,11 @@ void ring_put(Kernel *k) {
     IrBox x = {.map = cg_map(cg, k->l->launch.n_map - 1),
                .shared = ir_add(cg, k->var.shared, k->var.box),
                .rank = k->c->out.rank};
+    Ir row = ir_add(cg, product_warp_first(k, AX_M), row_of(k));
     for (int i = 0; i < x.rank; i++) {
         const RBoxDim *d = &k->c->out.dim[i];
         x.at[i] = d->axis == AX_N   ? ir_add(cg, product_warp_first(k, AX_N), column_of(k))
-                  : d->axis == AX_M ? ir_add(cg, product_warp_first(k, AX_M), row_of(k))
+                  : d->axis == AX_M ? ring_digit(k, d, row)
                                     : ring_batch(k, d);
     }
     ir_if(cg, ir_binary(cg, IR_EQ, k->var.lane, ir_int(cg, 0)));

@@ -84,7 +84,7 @@ static bool has_team(const Contract *c, int ring) {
  * of the swizzle.  */
 static int64_t brought(const Side *s) {
     return s->l->region && s->box.pixels == 0
-               ? (int64_t)s->boxes * s->region.read * s->span
+               ? (int64_t)s->boxes * s->region.parts * s->region.read * s->span
                : s->room->bytes;
 }
 

@@ -68,7 +68,8 @@ void ring_begin(Kernel *k, const Node *n);
 void ring_next(Kernel *k, int ring);
 void ring_copy(Kernel *k, const Node *n);
 Ir ring_tile(const Kernel *k, const Side *s, int ring);   /* address of the slot's tile */
-Ir ring_batch(const Kernel *k, const RBoxDim *d);         /* its coordinate there */
+Ir ring_batch(const Kernel *k, const RBoxDim *d);         /* its coordinate there, */
+Ir ring_digit(const Kernel *k, const RBoxDim *d, Ir row); /* and where rows are several of them */
 /* ring_pixels.c: the same of columns of pixels.  Where a box begins: its first row and k, and
  * whether it is the first one of the step.  */
 typedef struct {
@@ -79,9 +80,9 @@ KernelMap pixels_map(Arena *a, const Contract *c, const Side *s);
 void pixels_box(const Kernel *k, const Side *s, const PixelsAt *at, IrBox *x);
 /* A plane of the region of the tile at hand, from the line of its first row on, with borders.  */
 void pixels_plane(const Kernel *k, const Side *s, int plane, IrBox *x);
-/* The same of a region that is a box of the tensor.  */
+/* The same of a region whose parts are boxes of the tensor: of one of a plane.  */
 KernelMap region_map(Arena *a, const Contract *c, const Side *s);
-void region_plane(const Kernel *k, const Side *s, int plane, IrBox *x);
+void region_plane(const Kernel *k, const Side *s, int number, IrBox *x);
 
 /* region.c: an operand that is loaded before the first step.  */
 void region_constants(Kernel *k, const Side *s);

@@ -246,7 +246,7 @@ static Ir row_at(const Kernel *k, const Side *s, Ir first, Ir i) {
     return ir_add(cg, at, ir_mul(cg, i, ir_int(cg, s->region_group * s->region_rows)));
 }
 
-/* Bytes that lie between images before a row of results, counted from the first image on.  */
+/* Bytes that lie between images, or parts, before a row of results, counted from the first on.  */
 static Ir images_before(const Kernel *k, const Side *s, Ir row) {
     const Cg *cg = k->cg;
     Ir image = ir_div(cg, ir_as(cg, IR_U32, row), ir_number(cg, IR_U32, s->region.out));
@@ -274,6 +274,7 @@ static void row_places(Kernel *k, const Side *s, Ir first, Ir row) {
     if (g->whole) {
         Ir line = ir_let_as(cg, IR_I32, "down", ir_div(cg, at, count));
         place = ir_add(cg, place, ir_mul(cg, line, ir_int(cg, g->step_out * s->elem)));
+        if (g->parts > 1) row = ir_int(cg, 0);
         if (row) place = ir_add(cg, place, images_before(k, s, ir_add(cg, row, line)));
     }
     ir_set(cg, ir_element(cg, operand_at(k, s)->rows, i), place);

@@ -209,6 +209,16 @@ Ir ring_batch(const Kernel *k, const RBoxDim *d) {
     return ir_rem(cg, b, size_value(cg, rprog_box_extent(cg->arena, k->c->p, d)));
 }
 
+/* The outermost digit goes on behind its end, where nothing is stored.  */
+Ir ring_digit(const Kernel *k, const RBoxDim *d, Ir row) {
+    const Cg *cg = k->cg;
+    TeExtent below = rprog_box_below(cg->arena, k->c->p, d);
+    if (d->n == k->c->p->con.axis[d->axis].n) return row;
+    Ir at = ir_div(cg, ir_as(cg, IR_U32, row), ir_number(cg, IR_U32, below.value));
+    if (d->first > 0) at = ir_rem(cg, at, ir_number(cg, IR_U32, d->extent));
+    return ir_as(cg, IR_I32, at);
+}
+
 /* The block's number in its cluster, times n.  */
 static Ir part_of(const Kernel *k, int n) {
     return ir_mul(k->cg, k->var.part, ir_int(k->cg, n));
@@ -241,7 +251,6 @@ static void coordinates(const Kernel *k, const Side *s, int box, IrBox *x) {
         else pixels_box(k, s, &(PixelsAt){first_of(k, s, s->own), at_k, box == 0}, x);
         return;
     }
-    if (s->l->region) region_plane(k, s, box, x);
     for (int i = 0; i < s->box.rank && !s->l->region; i++) x->at[i] = coordinate(k, s, i, box);
 }
 
@@ -261,6 +270,7 @@ static void modulo_coordinates(const Kernel *k, const Side *s, int c, IrBox *x) 
 }
 
 static int parts_of(const Side *s) {
+    if (s->l->region) return s->region.parts;
     return s->every ? s->every / s->beside : s->l->modulo ? s->l->modulo : 1;
 }
 
@@ -288,6 +298,7 @@ static void copy_box(Kernel *k, const Side *s, int ring, int number) {
     }
     x.shared = ir_add_n(cg, to, number * (s->box_bytes / parts));
     coordinates(k, s, box, &x);
+    if (s->l->region && s->box.pixels == 0) region_plane(k, s, number, &x);
     if (s->every) part_coordinates(k, s, number % parts, &x);
     if (s->l->modulo) modulo_coordinates(k, s, number % parts, &x);
     ir_box(cg, &x);

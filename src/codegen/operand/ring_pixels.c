@@ -146,12 +146,13 @@ KernelMap region_map(Arena *a, const Contract *c, const Side *s) {
     return map;
 }
 
-void region_plane(const Kernel *k, const Side *s, int plane, IrBox *x) {
+void region_plane(const Kernel *k, const Side *s, int number, IrBox *x) {
     const Cg *cg = k->cg;
     const FusedAxis *own = &k->c->p->con.axis[s->own];
     const AxisDigit *last = &own->digit[own->n_digit - 1];
+    int parts = s->region.parts, plane = number / parts, rows = s->extent / parts;
     Ir index[TE_MAX_INDICES];
-    decode(k, s->own, product_loads_from(k, s), index);
+    decode(k, s->own, ir_add_n(cg, product_loads_from(k, s), number % parts * rows), index);
     for (int i = 0; i < last->n; i++)     /* of which a tile has all values */
         index[own->index[last->first + i]] = ir_int(cg, 0);
     x->at[0] = ir_int(cg, plane * s->span / s->elem);
