@@ -64,7 +64,10 @@ static const char step_source[] =
     "    if (threadIdx.x == 0) clocks[0] += took;\n"
     "}\n";
 
-enum { STEPS = 8 };
+/* So many that the loop does not show: each of 32 warps issues its counter, comparison and jump,
+ * two clocks each, and eight of them share a subpartition.  That is about 50 clocks a turn, and a
+ * barrier of 32 warps takes 60 and more.  */
+enum { STEPS = 32 };
 
 typedef struct {
     const char *sync, *uses_word;

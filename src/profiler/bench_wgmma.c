@@ -87,8 +87,10 @@ static const char source[] =
     "    if (all == never) out[threadIdx.x] = all;\n"
     "}\n";
 
+/* Warpgroups that share a unit end their turns together, so that a turn costs a wait, about 20
+ * clocks: narrow products, of 5 clocks and less, need many to a turn.  */
 static UnitKernel kernel(Bench *b, const ComputeUnit *u) {
-    enum { STEPS = 8, NARROW_STEPS = 32, NARROW = 64, ONE_CHAIN = 4, SIMULATED_STEPS = 4 };
+    enum { STEPS = 8, NARROW_STEPS = 128, NARROW = 64, ONE_CHAIN = 4, SIMULATED_STEPS = 4 };
     Arena *a = bench_arena(b);
     int sums = M * u->n.to / (4 * 32) / (u->acc == TE_F16 ? 2 : 1);
     int steps = u->n.to < NARROW ? NARROW_STEPS : STEPS, alone = ONE_CHAIN;

@@ -177,24 +177,33 @@ static int registers_of(const KernelCase *c, const char *kernel) {
 }
 
 /* The blocks of a launch that are timed: all of few, or neighbours from four places in it, fewer
- * where each has many of the `points` of its domain, unless they are not `alike`.  For each block
- * there is its mirror image, so that the mean is right where lengths grow evenly, as under a causal
- * mask.  */
-enum { PLACES = 4, NEIGHBOURS = 3 };
-static int64_t timed_blocks(int64_t blocks, double points, bool alike,
-                            int64_t out[PLACES * NEIGHBOURS]) {
+ * where each has many of the `points` of its domain, unless they are not `alike`.  They fill SMs,
+ * which hold so many `together`.  For each place there is its mirror image, so that the mean is
+ * right where lengths grow evenly, as under a causal mask.  */
+enum { PLACES = 4, NEIGHBOURS = 3, MOST_TIMED = PLACES * 32 };
+static int64_t timed_blocks(int64_t blocks, double points, bool alike, int64_t together,
+                            int64_t out[MOST_TIMED]) {
     enum { MANY = 1 << 24, TOO_MANY = 1 << 28 };
     double each = points / (double)blocks;
-    int64_t n = 0, near = each < MANY ? NEIGHBOURS : 1;
-    int64_t places = each < TOO_MANY || !alike ? PLACES : 1;
-    if (blocks <= places * near) return 0;
+    int64_t n = 0, near = each < MANY ? (NEIGHBOURS + together - 1) / together : 1;
+    int64_t places = each < TOO_MANY || !alike ? PLACES : 1, sms = blocks / together;
+    if (sms <= places * near) return 0;
     for (int64_t p = 0; p < places; p++) {
         int64_t pair = p < places - 1 - p ? p : places - 1 - p;
-        int64_t first = (blocks - near) * (2 * pair + 1) / (2 * places);
-        if (p > pair) first = blocks - near - first;
-        for (int i = 0; i < near; i++) out[n++] = first + i;
+        int64_t first = (sms - near) * (2 * pair + 1) / (2 * places);
+        if (p > pair) first = sms - near - first;
+        for (int i = 0; i < near * together; i++) out[n++] = first * together + i;
     }
     return n;
+}
+
+/* Blocks of a launch that share an SM.  */
+static int64_t together(const KernelCase *c, const SimLaunch *l) {
+    int64_t sms = (int64_t)c->dev->limits.sm_count.value;
+    int64_t even = ((int64_t)l->grid[0] * l->grid[1] + sms - 1) / sms;
+    int64_t held = hal_blocks_per_sm(c->dev, (int)l->block[0], l->registers, l->dynamic_smem);
+    int64_t n = even < held ? even : held;
+    return n < 1 ? 1 : n < 32 ? n : 32;
 }
 
 /* Of the domain of a group.  */
@@ -233,9 +242,10 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, boo
                        .params_bytes = bytes};
         SimOptions o = {.seed = seed, .errors = seed + 1, .threads = 1, .strict = true,
                         .timed = timed, .no_races = timed, .max_instructions = MOST_INSTRUCTIONS};
-        int64_t some[PLACES * NEIGHBOURS];
+        int64_t some[MOST_TIMED];
         bool alike = c->plan.prog[k->group].tail == 0;
-        if (timed) o.n_blocks = timed_blocks(blocks, points_of(c, k->group), alike, some);
+        if (timed) o.n_blocks = timed_blocks(blocks, points_of(c, k->group), alike,
+                                             together(c, &l), some);
         if (o.n_blocks) o.blocks = some;
         if (c->most) o.max_instructions = c->most;
         SimReport report;

@@ -22,6 +22,7 @@ typedef struct {
     const char *gpu;
     int heads, keys, head;
     bool causal;
+    double published;         /* us; 0: none */
 } Row;
 
 /* Without slices of turns, whose merging is a kernel of its own.  */
@@ -66,8 +67,11 @@ static double unit_us(const KernelCase *c, const Row *x) {
     return 4 * e * x->head / rate;
 }
 
-/* The simulator lets everything overlap that no dependence keeps apart, the model what warps of
- * known kernels do: no run is faster than its unit, or slower than it is priced.  */
+/* The simulator lets overlap what no dependence and no pipe keeps apart, the model what warps of
+ * known kernels do: no run is faster than its unit, or far from its price.  Where they are farther
+ * apart, the time of a known kernel is at least the model's.  */
+static const double distance = 1.25;
+
 static void time_row(Arena *a, const Row *x) {
     KernelCase c = {0};
     Estimate e;
@@ -80,14 +84,21 @@ static void time_row(Arena *a, const Row *x) {
         print_message("%-6s %2d heads of %3d, %4d keys%s: unit %8.2f us, simulated %8.2f us,"
                       " predicted %8.2f us: %.2f\n", x->gpu, x->heads, x->head, x->keys,
                       x->causal ? ", causal" : "", least, c.us, e.us, e.us / c.us);
-    if (c.us < least || c.us > 1.15 * e.us || e.us < least)
+    double most = fmax(distance * c.us, x->published);
+    if (c.us < least || c.us > 1.05 * e.us || e.us > most || e.us < least)
         fail_msg("%s: unit %g us, simulated %g, predicted %g", x->gpu, least, c.us, e.us);
 }
 
+/* Published: FlashAttention-3 on H100 SXM5, whose SMs are the same, of 2048 / head times 8 heads
+ * (benchmarks/measured/data/flash_attention.csv), for as many heads as here.  */
 static const Row timed[] = {
-    {"a100", 32, 2048, 128, false}, {"a100", 32, 1024, 64, false}, {"a100", 32, 2048, 128, true},
-    {"h200", 32, 2048, 128, false}, {"h200", 32, 2048, 64, false}, {"h200", 16, 2048, 256, false},
-    {"h200", 32, 2048, 128, true},
+    {"a100", 32, 2048, 128, false, 0},
+    {"a100", 32, 1024, 64, false, 0},
+    {"a100", 32, 2048, 128, true, 0},
+    {"h200", 32, 2048, 128, false, 439.8 * 32 / 128},
+    {"h200", 32, 2048, 64, false, 597.6 * 32 / 256},
+    {"h200", 16, 2048, 256, false, 388.8 * 16 / 64},
+    {"h200", 32, 2048, 128, true, 263.8 * 32 / 128},
 };
 
 static void times_lie_between(Arena *a) {
@@ -114,7 +125,7 @@ static void time_pair(Arena *a, const Pair *x) {
     if (getenv("LIST"))
         print_message("%-6s %d x %d x %d x %d: simulated %8.2f us, predicted %8.2f us: %.2f\n",
                       x->gpu, x->m, x->k, x->n, x->e, c.us, e.us, e.us / c.us);
-    if (fabs(e.us / c.us - 1) > 0.15)
+    if (fabs(e.us / c.us - 1) > 0.12)
         fail_msg("%s, %d x %d x %d x %d: simulated %g us, predicted %g", x->gpu, x->m, x->k, x->n,
                  x->e, c.us, e.us);
 }
@@ -175,8 +186,9 @@ static void count_row(Arena *a, const Row *x) {
 }
 
 static const Row counted[] = {
-    {"a100", 1, 1024, 64, false},  {"a100", 1, 1024, 128, true}, {"h200", 1, 1024, 64, false},
-    {"h200", 1, 1024, 128, false}, {"h200", 1, 1024, 128, true},
+    {"a100", 1, 1024, 64, false, 0},  {"a100", 1, 1024, 128, true, 0},
+    {"h200", 1, 1024, 64, false, 0},  {"h200", 1, 1024, 128, false, 0},
+    {"h200", 1, 1024, 128, true, 0},
 };
 static void instructions_are_those_asked_for(Arena *a) {
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) count_row(a, &counted[i]);

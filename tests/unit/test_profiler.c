@@ -155,15 +155,21 @@ static const char *missed(const Device *dev, const char *figure, const char *tex
 /* ---- noise ---- */
 static double row_bytes(void) { return loop_gpu[1].width * loop_gpu[1].banks; }
 
+/* The injected noise is random: the best of a few short series is calm by chance once in a while,
+ * but not time after time.  */
 static void noise(void **state) {
     (void)state;
+    enum { TIMES = 6 };
     Device *got;
     How how = {.rows = "clock,smem", .quick = true};
-    const Figure *rate;
+    const Figure *rate = NULL;
     control("noise=90");
-    must(measure(1, &how, &got));
-    rate = &got->memory[LEVEL_SMEM].per_sm_max;
-    assert_true(rate->noisy && rate->spread > 0.05 && rate->samples >= 5);
+    for (int n = 0; n < TIMES && !(rate && rate->noisy); n++) {
+        must(measure(1, &how, &got));
+        rate = &got->memory[LEVEL_SMEM].per_sm_max;
+        assert_true(rate->noisy == (rate->spread > 0.05));
+    }
+    assert_true(rate->noisy && rate->samples >= 5);
     control("noise@1-12=90");             /* a disturbance that ends */
     must(measure(1, &how, &got));
     rate = &got->memory[LEVEL_SMEM].per_sm_max;

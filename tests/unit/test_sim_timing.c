@@ -221,6 +221,24 @@ static void wgmma_rate_and_latency(void **state) {
     near_to(one, 150, "wgmma latency");
 }
 
+/* Two warps take turns around a barrier: what is behind it begins when the last one has come.  */
+static void work_behind_a_barrier(void **state) {
+    (void)state;
+    static const char turn[] = "setp.lt.u32 %p1, %t, 32; @!%p1 bra S#; CHAIN S#: bar.sync 0;"
+                               "@%p1 bra T#; CHAIN T#: bar.sync 0;";
+    enum { CHAIN = 100, FFMA = 5, BARRIER = 35 };
+    Buf body = buf_new(r.arena);
+    for (const char *c = turn; *c; c++) {
+        bool chain = !strncmp(c, "CHAIN", 5);
+        for (int k = 0; k < CHAIN && chain; k++)
+            buf_puts(&body, "fma.rn.f32 %r7, %r7, %r7, %r7; ");
+        if (chain) c += 4;
+        else buf_putc(&body, *c);
+    }
+    r.launch.block[0] = 64;
+    near_to(slope("", buf_str(&body), 1), 2 * (CHAIN * FFMA + BARRIER), "two turns");
+}
+
 /* ---- memory ---- */
 
 /* A ring of `n` words `stride` bytes apart, of addresses (global) or offsets.  */
@@ -507,8 +525,8 @@ int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_odd, close_odd)
     const struct CMUnitTest tests[] = {
         TEST(rates_and_latencies), TEST(wgmma_rate_and_latency),
-        TEST(latency_of_global_memory), TEST(shared_memory), TEST(dram_rates),
-        TEST(latency_of_l1), TEST(reuse_in_l2), TEST(some_blocks),
+        TEST(work_behind_a_barrier), TEST(latency_of_global_memory), TEST(shared_memory),
+        TEST(dram_rates), TEST(latency_of_l1), TEST(reuse_in_l2), TEST(some_blocks),
         TEST(clock_of_a_busy_unit), TEST(busy_pipes), TEST(l2_rates), TEST(movers_of_shared_memory),
         TEST(barriers), TEST(atomics), TEST(launches), TEST(resident_blocks),
         TEST(time_is_repeatable),

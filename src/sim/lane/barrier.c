@@ -6,6 +6,7 @@
 #include "sim/lane/pick.h"
 #include "sim/state/race.h"
 #include "sim/lane/warp.h"
+#include "sim/timing/timing.h"
 #include <string.h>
 
 typedef enum { BAR_SYNC, BAR_ARRIVE, BAR_RED } BarKind;
@@ -43,6 +44,7 @@ static void deliver(SimBlock *b, const SimBarrier *x, int id) {
             const SimSubwarp *p = &w->subwarp[s];
             if (p->state != SUBWARP_BARRIER || p->barrier != id) continue;
             sim_acquire(w, p->mask, x->clock);
+            if (w->timer) sim_timer_fence(w);
             const SimInst *i = &code[p->pc - 1];
             const Bar *bar = i->extra;
             if (bar->kind != BAR_RED) continue;

@@ -242,7 +242,7 @@ void sim_quantum(SimWarp *w, int s) {
     w->yield = false;
     uint64_t flops = 0;
     const SimCost *cost = w->timer ? w->timer->timing->cost : NULL;
-    int left = SIM_QUANTUM;
+    int quantum = cost ? SIM_TIMED_QUANTUM : SIM_QUANTUM, left = quantum;
     do {
         const SimInst *i = &code[w->pc++];
         uint32_t active = w->mask;
@@ -261,9 +261,9 @@ void sim_quantum(SimWarp *w, int s) {
             i->exec(w, i, active);
         }
         if (cost) sim_timer_done(w, i, &cost[i - code], active, parked(w, s));
-    } while (!w->yield && --left);
+    } while (!w->yield && --left && w->now <= c->until);
     b->count.flops += flops;
-    b->executed += (uint64_t)(SIM_QUANTUM - left + w->yield);
+    b->executed += (uint64_t)(quantum - left + w->yield);
     if (w->running == s) {
         subwarp->pc = w->pc;
         subwarp->mask = w->mask;

@@ -38,6 +38,7 @@ SimCluster *sim_cluster_begin(SimTask *u, Arena *scratch, Arena *results) {
     const SimRun *r = u->run;
     SimCluster *c = ARENA_NEW(scratch, SimCluster);
     c->run = u->run;
+    c->sm = u->sm;
     c->arena = scratch;
     c->n_block = (int)(r->cluster[0] * r->cluster[1] * r->cluster[2]);
     uint64_t rest = (uint64_t)u->cluster;

@@ -14,6 +14,7 @@ typedef struct {
     Arena *scratch, *results;
     SimCounters total;
     SimSlices *work;          /* sums of timing.h; NULL: not timed */
+    SimSm *sm;                /* one for each block of a cluster; NULL: not timed */
 } Worker;
 
 /* One step on behalf of a task, under the recovery points of both arenas.  */
@@ -48,20 +49,55 @@ static bool run_step(Step *s) {
 }
 
 typedef struct {
+    const SimRun *run;
     SimTask *task;
+    int64_t *first;           /* of those that share SMs, and so run one after another; the end */
     Worker *worker;
     Watch *watch;
 } Crew;
 
-static bool run_one(void *user, int64_t n, int worker) {
-    const Crew *k = user;
-    Worker *w = &k->worker[worker];
+static SimSm *new_sms(Arena *a, Arena *results, const SimRun *r) {
+    int n = r->timing ? (int)(r->cluster[0] * r->cluster[1] * r->cluster[2]) : 0;
+    SimSm *all = n ? ARENA_ARRAY(a, SimSm, n) : NULL;
+    for (int k = 0; k < n; k++) sim_sm_init(a, results, r->timing, &all[k]);
+    return all;
+}
+
+static void clear_sms(const SimRun *r, SimSm *all) {
+    for (uint32_t n = 0; n < r->cluster[0] * r->cluster[1] * r->cluster[2]; n++)
+        sim_sm_clear(&all[n]);
+}
+
+static bool run_one(const Crew *k, SimTask *task, Worker *w) {
     if (watch_ended(k->watch)) return false;
     ArenaMark mark = arena_mark(w->scratch);
-    Step s = {.task = &k->task[n], .worker = w, .scratch = w->scratch, .budget = UINT64_MAX};
+    Step s = {.task = task, .worker = w, .scratch = w->scratch, .budget = UINT64_MAX};
     bool good = run_step(&s);
     arena_reset(w->scratch, mark);
     return good;
+}
+
+static bool run_together(void *user, int64_t n, int worker) {
+    const Crew *k = user;
+    Worker *w = &k->worker[worker];
+    if (w->sm) clear_sms(k->run, w->sm);
+    for (int64_t t = k->first[n]; t < k->first[n + 1]; t++) {
+        k->task[t].sm = w->sm;
+        if (!run_one(k, &k->task[t], w)) return false;
+    }
+    return true;
+}
+
+/* Neighbours share SMs, as many as there are on one at once.  */
+static int64_t part_tasks(Arena *a, const SimTasks *all, int64_t together, int64_t **first) {
+    int64_t n = 0;
+    *first = ARENA_ARRAY(a, int64_t, all->n + 1);
+    for (int64_t t = 0; t < all->n; t++) {
+        const SimTask *x = &all->task[t];
+        if (t == 0 || x[-1].cluster / together != x->cluster / together) (*first)[n++] = t;
+    }
+    (*first)[n] = all->n;
+    return n;
 }
 
 /* Clusters that have begun.  */
@@ -102,15 +138,25 @@ static SimTask *next_task(const Crew *k, int64_t n_task, int64_t *next) {
     return &k->task[(*next)++];
 }
 
+/* Is a task the first to run of those that share SMs?  *first is where the next such begin.  */
+static bool begins(const Crew *k, const SimTask *task, const int64_t **first) {
+    const int64_t *was = *first;
+    while (task - k->task >= **first) ++*first;
+    return *first != was;
+}
+
 static bool run_serial(Arena *a, const Crew *k, int64_t n_task) {
     Live *live = ARENA_NEW(a, Live);
     live->step = ARENA_ARRAY(a, Step, n_task < MOST_RESIDENT ? n_task : MOST_RESIDENT);
     arena_defer(a, drop_live, live);
     bool good = true;
+    const int64_t *first = k->first;
     for (int64_t next = 0; good && (next < n_task || live->n > 0);) {
         if (watch_ended(k->watch)) break;
         SimTask *task = live->n < MOST_RESIDENT ? next_task(k, n_task, &next) : NULL;
         if (task) {
+            if (begins(k, task, &first)) k->worker->sm = new_sms(a, k->worker->results, k->run);
+            task->sm = k->worker->sm;
             Step s = {.task = task,
                       .worker = k->worker,
                       .scratch = arena_create(NULL),
@@ -139,15 +185,18 @@ Status sim_run_tasks(Arena *a, Diag *d, const SimTasks *all, const SimRun *run, 
     bool serial = run->kernel->serial || run->kernel->cancels;
     int threads = serial ? 1 : pool_threads(o->threads);
     if (threads > all->n) threads = all->n > 0 ? (int)all->n : 1;
-    Crew crew = {all->task, ARENA_ARRAY(a, Worker, threads), o->watch};
+    Crew crew = {run, all->task, NULL, ARENA_ARRAY(a, Worker, threads), o->watch};
+    int64_t groups = part_tasks(a, all, work ? sim_together(run) : 1, &crew.first);
     for (int t = 0; t < threads; t++) {
         crew.worker[t].scratch = worker_arena(a);
         crew.worker[t].results = worker_arena(a);
         if (!work) continue;
         crew.worker[t].work = ARENA_NEW(a, SimSlices);
         sim_slices_new(a, work->n_work, crew.worker[t].work);
+        if (!serial) crew.worker[t].sm = new_sms(a, crew.worker[t].results, run);
     }
-    bool good = serial ? run_serial(a, &crew, all->n) : pool_for(threads, all->n, run_one, &crew);
+    bool good = serial ? run_serial(a, &crew, all->n)
+                       : pool_for(threads, groups, run_together, &crew);
     for (int t = 0; t < threads; t++) {
         sim_count_add(total, &crew.worker[t].total);
         if (work) sim_slices_merge(work, crew.worker[t].work);

@@ -8,6 +8,7 @@ typedef struct {
     SimRun *run;
     int64_t cluster;          /* linear number in the grid of clusters */
     bool cancelled;           /* another one has taken its place */
+    SimSm *sm;                /* of each of its blocks; NULL unless the launch is timed */
     SimFault *fault;
     int n_fault, n_block;
     uint64_t faults;

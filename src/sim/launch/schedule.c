@@ -1,10 +1,17 @@
 /* Which subwarp runs next, and what it means when none can.  */
 #include "sim/lane/warp.h"
+#include "sim/timing/timing.h"
 
 enum {
     POLL_ROUNDS = 16,         /* what a round in which a block polled takes of the budget */
     PATIENCE = 16             /* rounds that lanes wait at a join while others run */
 };
+
+static bool can_run(const SimWarp *w, int s) {
+    const SimSubwarp *x = &w->subwarp[s];
+    return x->state == SUBWARP_READY ||
+           (x->state == SUBWARP_RETRY && x->event != w->block->cluster->event);
+}
 
 /* Runs every subwarp of the warp that can run, once.  */
 static bool run_warp(SimWarp *w) {
@@ -14,10 +21,7 @@ static bool run_warp(SimWarp *w) {
     if (w->waiting > 0) sim_release_joins(w, PATIENCE);
     for (int n = 0; n < LANES; n++) {
         int s = (first + n) % LANES;
-        const SimSubwarp *x = &w->subwarp[s];
-        bool ready = x->state == SUBWARP_READY ||
-            (x->state == SUBWARP_RETRY && x->event != c->event);
-        if (!ready) continue;
+        if (!can_run(w, s)) continue;
         sim_quantum(w, s);
         sim_async_tick(c);
         ran = true;
@@ -128,6 +132,21 @@ static void check_limit(SimCluster *c) {
     }
 }
 
+/* Up to which time warps of a timed launch run in this round: those that are not much later than
+ * the first one, so that pipes serve instructions in the order of time.  */
+static uint32_t horizon(SimCluster *c) {
+    uint32_t first = UINT32_MAX;
+    if (!c->run->timing) return first;
+    for (int n = 0; n < c->n_block * c->block[0].n_warp; n++) {
+        const SimWarp *w = warp_of(c, n);
+        uint32_t time = w->live ? w->now : first;
+        for (int s = 0; s < LANES && time < first; s++) {
+            if (can_run(w, s)) first = time;
+        }
+    }
+    return first < UINT32_MAX - SIM_TIMED_WINDOW ? first + SIM_TIMED_WINDOW : UINT32_MAX;
+}
+
 bool sim_cluster_run(SimCluster *c, uint64_t budget) {
     int warps = c->n_block * c->block[0].n_warp;
     uint64_t polls = c->polls;
@@ -137,9 +156,10 @@ bool sim_cluster_run(SimCluster *c, uint64_t budget) {
         budget -= cost < budget ? cost : budget;
         polls = c->polls;
         uint32_t first = rng_below(&c->rng, (uint32_t)warps);
+        c->until = horizon(c);
         for (int n = 0; n < warps; n++) {
             SimWarp *w = warp_of(c, (int)((first + (uint32_t)n) % (uint32_t)warps));
-            if (w->live && run_warp(w)) ran = true;
+            if (w->live && w->now <= c->until && run_warp(w)) ran = true;
             if (w->block->stop) return true;
         }
         if (finished(c)) return true;

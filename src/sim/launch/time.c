@@ -2,13 +2,17 @@
  *
  * Blocks run in waves of sm_count x blocks per SM, or clusters_resident x blocks of a cluster x
  * blocks per SM; the rest that fills no wave has ceil(rest / SMs) on an SM.  From the second wave
- * on each takes at least block_start + the time along dependences.
+ * on each takes at least block_start + the time of a block alone; its blocks are not in step, so
+ * that it is as long as the busiest thing that they share, or as one of them.  Blocks of an SM have
+ * run on the same pipes (server.c), from the first to all of them, so that the time of each number
+ * of them is known; what has no pipe of its own there, or more blocks than have run, is shared by
+ * sums.
  * L2: the largest of loaded bytes / rate, and loaded / read + stored / write, of what L1 does not
  * serve.  The rate is that of the curve over the footprint at what is touched between two uses of a
- * line.  Uses are told apart by 64ths of a block's time: blocks that run together ask for a line at
- * about the same time and find it in L2; a line that comes again later is there as far as what all
- * resident blocks touched meanwhile leaves it.  With fewer SMs at work the curve over active_sms is
- * a limit.
+ * line.  Uses are told apart by 128ths of a warp's instructions: blocks that run together ask for a
+ * line at about the same time and find it in L2; a line that comes again later is there as far as
+ * what all resident blocks touched meanwhile leaves it.  With fewer SMs at work the curve over
+ * active_sms is a limit.
  * DRAM reads the sectors that L2 did not hold before the launch, whole ones; of those that lie
  * alone the bytes asked for.  The rate is `read`, at most the curves over active_sms and over
  * bytes_in_flight_per_sm, times the share that the curve over run_length gives to the mean run.  No
@@ -41,6 +45,7 @@ typedef struct {
     double cold;                          /* share of an SM's sectors that are DRAM's */
     double sectors;                       /* of a block */
     double l2, dram;                      /* seconds that they take */
+    uint64_t *whole;          /* sums over all slices */
     double *clk, *excess;     /* scratch: of each of n_shared things to share */
     int n_shared;
 } Launch;
@@ -49,13 +54,17 @@ static double each(const Launch *l, uint64_t sum) { return (double)sum / l->run_
 
 /* A sum over all slices, of one block.  */
 static double total(const Launch *l, int sum) {
-    uint64_t n = 0;
-    int at = sim_work_sum(l->run->timing, sum);
-    for (int k = 0; k < l->work->used; k++) n += l->work->sum[k * l->work->n_work + at];
-    return each(l, n);
+    return each(l, l->whole[sim_work_sum(l->run->timing, sum)]);
 }
 
 /* ---- one SM ---- */
+
+/* Clocks of so many blocks of an SM along their dependences and pipes; of as many as ran.  */
+static double path_of(const Launch *l, double blocks) {
+    int n = (int)least(blocks, SIM_RESIDENT);
+    while (n > 1 && !l->work->paths[n - 1]) n--;
+    return (double)l->work->path[n - 1] / (double)l->work->paths[n - 1] / SIM_TICKS;
+}
 
 /* A slice of a block's time.  */
 typedef struct {
@@ -111,16 +120,15 @@ static void clocks_of(const Slice *s, double memory, double *clk, int *n) {
     if (l->sectors > 0) clk[(*n)++] = memory * sum_of(s, SUM_SECTORS) / l->sectors;
 }
 
-/* Clocks of `blocks` resident blocks of an SM.  A block takes its time along dependences, and
- * longer by what keeps something shared busy beyond it, in the stretch of slices where that is
- * most.  */
+/* Clocks of `blocks` resident blocks of an SM: what they take along dependences and pipes; or one
+ * of them, and longer by what keeps something shared busy beyond that, in the stretch of slices
+ * where it is most.  Not both: when the first one has waited, it computes while others wait.  */
 static double wave_clocks(const Launch *l, double blocks, double memory) {
-    double path = total(l, SUM_PATH) / SIM_TICKS, longest = 0;
-    double length = ldexp(1, l->work->shift) / SIM_TICKS;
+    double path = path_of(l, 1), all = total(l, SUM_PATH), longest = 0;
     for (int r = 0; r < l->n_shared; r++) l->excess[r] = 0;
     for (int k = 0; k < l->work->used; k++) {
         Slice s = {l, l->work->sum + k * l->work->n_work};
-        double time = most(0, least(length, path - k * length));
+        double time = path * sum_of(&s, SUM_PATH) / all;
         int n;
         clocks_of(&s, memory / blocks, l->clk, &n);
         for (int r = 0; r < n; r++) {
@@ -128,23 +136,33 @@ static double wave_clocks(const Launch *l, double blocks, double memory) {
             longest = most(longest, l->excess[r]);
         }
     }
-    return path + longest;
+    return most(path_of(l, blocks), path + longest);
+}
+
+/* Clocks of a wave behind another one.  Its blocks begin as others end, so that they are not at the
+ * same place, and while one waits for memory the others use what it will use then.  */
+static double next_wave(const Launch *l, double blocks, double memory) {
+    Slice all = {l, l->whole};
+    double start = figure(&l->dev->overheads.block_start, 0);
+    double longest = most(start + path_of(l, 1), wave_clocks(l, 1, memory / blocks));
+    int n;
+    clocks_of(&all, memory / blocks, l->clk, &n);
+    for (int r = 0; r < n; r++) longest = most(longest, l->clk[r] * blocks);
+    return most(longest, path_of(l, blocks));
 }
 
 /* Clocks of the grid after its first blocks have started.  The start of later ones hides behind
  * blocks that are resident.  */
 static double grid_clocks(const Launch *l, double memory_clocks) {
-    double start = figure(&l->dev->overheads.block_start, 0), share = l->slots / l->blocks;
-    double alone = start + total(l, SUM_PATH) / SIM_TICKS;
     double full = floor(l->blocks / l->slots), rest = l->blocks - full * l->slots, clk = 0;
     if (full > 0) {
-        double wave = wave_clocks(l, l->per_sm, memory_clocks * share);
-        clk = wave + (full - 1) * most(alone, wave);
+        double memory = memory_clocks * l->slots / l->blocks;
+        clk = wave_clocks(l, l->per_sm, memory);
+        if (full > 1) clk += (full - 1) * next_wave(l, l->per_sm, memory);
     }
     if (rest > 0) {
-        double wave = wave_clocks(l, ceil(rest / least(rest, l->sms)),
-                                  memory_clocks * rest / l->blocks);
-        clk += full > 0 ? most(alone, wave) : wave;
+        double blocks = ceil(rest / least(rest, l->sms)), memory = memory_clocks * rest / l->blocks;
+        clk += full > 0 ? next_wave(l, blocks, memory) : wave_clocks(l, blocks, memory);
     }
     return clk;
 }
@@ -268,14 +286,19 @@ static double allowed_hz(const Launch *l, double hz, double seconds) {
     double allowed = hal_clock_hz(l->dev);
     for (int u = 0; u < l->dev->n_unit; u++) {
         const ComputeUnit *x = &l->dev->unit[u];
-        uint64_t ops = 0;
-        for (int k = 0; k < l->work->used; k++) ops += l->work->sum[k * l->work->n_work + u];
-        double clk = each(l, ops) * l->blocks / l->active / x->rate.value;
+        double clk = each(l, l->whole[u]) * l->blocks / l->active / x->rate.value;
         double share = least(1, clk / hz / seconds);
         if (share > 0 && hal_slows(l->dev, x))
             allowed = least(allowed, hal_busy_hz(l->dev, x, seconds * 1e6) / cbrt(share));
     }
     return allowed;
+}
+
+static uint64_t *whole_of(Arena *a, const SimSlices *work) {
+    uint64_t *sum = ARENA_ARRAY(a, uint64_t, work->n_work);
+    for (int k = 0; k < work->used; k++)
+        for (int n = 0; n < work->n_work; n++) sum[n] += work->sum[k * work->n_work + n];
+    return sum;
 }
 
 double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices *work,
@@ -289,6 +312,7 @@ double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices
     l.slots = slots(&l);
     l.active = least(l.sms, l.blocks);
     l.together = least(l.per_sm, ceil(l.blocks / l.active));
+    l.whole = whole_of(a, work);
     l.sectors = total(&l, SUM_SECTORS);
     l.cold = l.sectors > 0 ? (f->cold_loads + f->cold_stores) / (l.sectors * l.blocks) : 0;
     l.n_shared = work->n_work + 8;

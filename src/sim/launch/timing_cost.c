@@ -82,7 +82,7 @@ static void use_unit(const Costs *c, SimCost *x, int unit, double ops) {
     double own = ops * c->parts / u->rate.value;
     x->work = unit;
     x->ops = (uint64_t)ops;
-    x->own = ticks(own);
+    x->own = (uint32_t)(own * SIM_TICKS);    /* sums add what that leaves out (launch/time.c) */
     x->latency = ticks(latency_of(c, u, own));
 }
 
@@ -309,10 +309,9 @@ static SimCost cost_of(const Costs *c, const SimInst *i, uint32_t at, double thr
     if (i->pipe >= SIM_PIPE_COUNT || i->ptx->n_opnd != i->n_opnd) return x;
     registers(c, &x, i);
     if (renamed(i)) return x;
-    double each = c->parts / figure(&c->dev->limits.issue_per_clk, c->parts);
     x.kind = COST_PLAIN;
     x.accesses = SIM_PIPES_TIMED >> i->pipe & 1;
-    x.issue = ticks(each > 1 ? each : 1);
+    x.issue = c->timing->slot > SIM_TICKS ? c->timing->slot : SIM_TICKS;
     if (i->pipe == SIM_PIPE_CONTROL) control(c, &x, i, threads);
     else if (i->pipe == SIM_PIPE_LSU) memory(c, &x, i);
     else if (i->pipe == SIM_PIPE_TENSOR) product(c, &x, i);
@@ -344,6 +343,7 @@ const SimTiming *sim_timing_new(Arena *a, const SimRun *r) {
     *t = (SimTiming){
         .n_unit = dev->n_unit,
         .n_mover = dev->n_mover,
+        .parts = (uint32_t)figure(&dev->limits.subpartitions, 1),
         .l2 = ticks(figure(&l2->latency, 200)),
         .dram = ticks(figure(&dev->memory[LEVEL_DRAM].latency, 600)),
         .dsmem = ticks(figure(&dev->memory[LEVEL_DSMEM].latency, 200)),
@@ -353,6 +353,8 @@ const SimTiming *sim_timing_new(Arena *a, const SimRun *r) {
         .atomic_distinct = ticks(figure(&o->atomic_distinct, 1)),
         .l1_sectors = l1_sectors(r),
     };
+    double each = t->parts / figure(&dev->limits.issue_per_clk, t->parts);
+    t->slot = ticks(each);
     t->n_work = sim_work_sum(t, SIM_SUMS);
     const SimKernel *k = r->kernel;
     SimCost *cost = ARENA_ARRAY(a, SimCost, k->n_code + 1);

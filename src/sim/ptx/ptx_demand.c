@@ -14,7 +14,6 @@
 #include <string.h>
 
 typedef struct {
-    const PtxFunc *f;
     uint64_t *need;           /* of each register */
     bool changed;
 } Demand;
@@ -186,7 +185,7 @@ static uint32_t unused(const Demand *x, const PtxInst *i) {
 }
 
 void sim_ptx_demand(Arena *a, PtxFunc *f) {
-    Demand x = {.f = f, .need = arena_calloc(a, f->n_reg + 1, sizeof *x.need), .changed = true};
+    Demand x = {.need = arena_calloc(a, f->n_reg + 1, sizeof *x.need), .changed = true};
     while (x.changed) {
         x.changed = false;
         for (size_t k = f->n_inst; k-- > 0;) visit(&x, &f->inst[k]);

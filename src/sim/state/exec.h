@@ -280,6 +280,8 @@ struct SimCluster {
     uint32_t *proxy_clock;    /* what generic writes the async proxy has been made to see */
     Rng rng;                  /* seed and cluster number: adversarial timing, warp order */
     void *async;              /* per-cluster state (cluster barrier, queue) */
+    struct SimSm *sm;         /* timing.h: of each block; NULL unless the launch is timed */
+    uint32_t until;           /* warps run up to this time; UINT32_MAX unless it is timed */
     bool partial_sync;        /* the kernel orders by mbarriers or by barriers of some warps */
 };
 

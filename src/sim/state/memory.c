@@ -9,11 +9,14 @@ static size_t lines_of(const SimGpu *g, const SimAlloc *x) {
     return (size_t)(x->bytes / g->line + 2);
 }
 
-/* Bytes of a bit per sector, of a flag per piece of these, of a number per line, of a bit per
- * byte.  */
+/* Bytes of a bit per sector, of a flag per piece of these, of a number and of a use per line, of a
+ * bit per byte.  */
 static size_t sectors_room(const SimAlloc *x) { return sim_sector_words(x) * sizeof *x->loaded; }
 static size_t marks_room(const SimAlloc *x) { return sim_sector_words(x) / SIM_MARKED + 1; }
 static size_t lines_room(const SimGpu *g, const SimAlloc *x) { return lines_of(g, x) * 8; }
+static size_t uses_room(const SimGpu *g, const SimAlloc *x) {
+    return lines_of(g, x) * sizeof *x->use;
+}
 static size_t written_room(const SimAlloc *x) { return (size_t)(x->bytes / 64 + 1) * 8; }
 
 static void forget_notes(const SimGpu *g, SimAlloc *x) {
@@ -21,7 +24,7 @@ static void forget_notes(const SimGpu *g, SimAlloc *x) {
     sparse_free(x->stored, sectors_room(x));
     sparse_free(x->marked, marks_room(x));
     sparse_free(x->touched, lines_room(g, x));
-    sparse_free(x->use, lines_room(g, x));
+    sparse_free(x->use, uses_room(g, x));
     x->loaded = x->stored = x->touched = NULL;
     x->marked = NULL;
     x->use = NULL;
@@ -108,7 +111,7 @@ static bool notes(const SimGpu *g, SimAlloc *x) {
     x->stored = sparse_new(sectors_room(x));
     x->marked = sparse_new(marks_room(x));
     x->touched = sparse_new(lines_room(g, x));
-    x->use = sparse_new(lines_room(g, x));
+    x->use = sparse_new(uses_room(g, x));
     if (x->loaded && x->stored && x->marked && x->touched && x->use) return true;
     forget_notes(g, x);
     return false;

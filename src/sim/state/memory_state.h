@@ -8,9 +8,11 @@
 /* Sectors that launches before have touched: the last one; those that it has not waited for.  */
 typedef enum { PAST_LOADED, PAST_STORED, OLDER_LOADED, OLDER_STORED, SIM_PASTS } SimPast;
 
-/* When blocks of the last timed launch touched a line: a bit for each 64th of a block's time.  */
+/* When blocks of the last timed launch touched a line: a bit for each 128th of the instructions of
+ * a block's longest warp.  */
+enum { SIM_PIECES = 128 };
 typedef struct {
-    _Atomic uint64_t when;
+    _Atomic uint64_t when[SIM_PIECES / 64];
 } SimUse;
 
 /* Who wrote bytes of a word last.  A word whose bytes have several writers has a list of them, no

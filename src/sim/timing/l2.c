@@ -5,7 +5,9 @@
  * a cache that gives up what was not touched for longest.  Blocks run on several host threads, so
  * each looks at the state before the launch and at what it touched itself; the state after it takes
  * the lines in the order of their addresses.  L1 is a block's share of its SM's, by the same rule,
- * of sectors; what one block brings in does not serve another.  */
+ * of sectors; what one block brings in does not serve another.
+ * When a warp touches a line is how many instructions it has begun: blocks that share an SM run one
+ * after another here, and in hardware they are at the same instruction at about the same time.  */
 #include "sim/state/memory_state.h"
 #include "sim/timing/timing.h"
 #include <stdatomic.h>
@@ -51,12 +53,19 @@ static uint64_t pairs(uint64_t v) {
     return (v | v >> 16) & 0x00000000ffffffffu;
 }
 
-static uint64_t piece(SimLines *l, uint32_t at) {
-    while (at >> l->shift >= 64) {
-        for (size_t k = 0; k < l->cap; k++) l->line[k].when = pairs(l->line[k].when);
+static void halve(uint64_t when[2]) {
+    when[0] = pairs(when[0]) | pairs(when[1]) << 32;
+    when[1] = 0;
+}
+
+static void mark(uint64_t when[2], uint64_t at) { when[at / 64] |= (uint64_t)1 << at % 64; }
+
+static uint32_t piece(SimLines *l, uint32_t at) {
+    while (at >> l->shift >= SIM_PIECES) {
+        for (size_t k = 0; k < l->cap; k++) halve(l->line[k].when);
         l->shift++;
     }
-    return (uint64_t)1 << (at >> l->shift);
+    return at >> l->shift;
 }
 
 void sim_l2_touch(SimWarp *w, const SimAlloc *x, uint64_t at) {
@@ -64,26 +73,36 @@ void sim_l2_touch(SimWarp *w, const SimAlloc *x, uint64_t at) {
     const SimGpu *g = b->cluster->run->gpu;
     SimLines *l = &b->timing->lines;
     uint64_t last = x->touched[(at - x->base) / g->line], now = g->brought + l->brought;
-    uint64_t bit = piece(l, w->timer->start);
-    touch(b->cluster->arena, l, at / g->line, last, now)->when |= bit;
+    uint32_t k = piece(l, w->timer->place);
+    mark(touch(b->cluster->arena, l, at / g->line, last, now)->when, k);
     b->timing->missed |= l->missed;
     b->timing->far = true;
 }
 
-void sim_l2_tell(SimBlock *b, uint32_t path) {
+/* The same in SIM_PIECES of the longest warp's instructions.  */
+static void stretch(const SimBlock *b, const uint64_t when[2], uint64_t out[2]) {
+    const SimLines *l = &b->timing->lines;
+    uint64_t last = 1, half = (1u << l->shift) / 2;
+    for (int n = 0; n < b->n_warp; n++) last = later((uint32_t)last, b->warp[n].timer->place);
+    for (uint64_t k = 0; k < SIM_PIECES; k++) {
+        uint64_t at = (k << l->shift) + half;
+        if (when[k / 64] >> k % 64 & 1)
+            mark(out, at < last ? at * SIM_PIECES / last : SIM_PIECES - 1);
+    }
+}
+
+void sim_l2_tell(SimBlock *b) {
     const SimGpu *g = b->cluster->run->gpu;
     const SimLines *l = &b->timing->lines;
     for (size_t k = 0; k < l->cap; k++) {
         const SimLine *x = &l->line[k];
         const SimAlloc *of = x->key ? sim_find(g, x->key * g->line, 1) : NULL;
-        uint64_t when = 0;
+        uint64_t when[2] = {0, 0};
         if (!of) continue;
-        for (uint64_t v = x->when; v; v &= v - 1) {
-            uint64_t at = (uint64_t)__builtin_ctzll(v) << l->shift;
-            when |= (uint64_t)1 << (at < path ? at * 64 / path : 63);
-        }
-        atomic_fetch_or_explicit(&of->use[x->key - of->base / g->line].when, when,
-                                 memory_order_relaxed);
+        stretch(b, x->when, when);
+        SimUse *use = &of->use[x->key - of->base / g->line];
+        for (int i = 0; i < 2; i++)
+            atomic_fetch_or_explicit(&use->when[i], when[i], memory_order_relaxed);
     }
 }
 
@@ -155,14 +174,21 @@ static bool within(const Touched *t, const SimRan *ran, uint64_t line, unsigned 
     return all && line >= t->first / per_line && line <= t->last / per_line;
 }
 
+static double both(const uint64_t v[2]) { return (double)(count(v[0]) + count(v[1])); }
+
 /* From the first bit to the last.  */
-static double span(uint64_t v) { return v ? 64 - __builtin_clzll(v) - __builtin_ctzll(v) : 0; }
+static double span(const uint64_t v[2]) {
+    if (!(v[0] | v[1])) return 0;
+    int first = v[0] ? __builtin_ctzll(v[0]) : 64 + __builtin_ctzll(v[1]);
+    return (v[1] ? 128 - __builtin_clzll(v[1]) : 64 - __builtin_clzll(v[0])) - first;
+}
 
 /* A line's visits, `each` times.  */
-static void add_visits(uint64_t when, double each, SimFootprint *f) {
-    if (!when) return;
-    f->when |= when;
-    f->visits += each * (double)count(when);
+static void add_visits(SimUse *use, double each, SimFootprint *f) {
+    uint64_t when[2] = {use->when[0], use->when[1]};
+    if (!(when[0] | when[1])) return;
+    for (int i = 0; i < 2; i++) f->when[i] |= when[i];
+    f->visits += each * both(when);
     f->gaps += each * (span(when) - 1);
 }
 
@@ -187,7 +213,7 @@ static void settle(SimGpu *g, SimAlloc *x, const SimRan *ran, SimFootprint *f) {
             f->cold_stores += (double)count(stores) * store.scale;
         }
         f->lines += each;
-        add_visits(x->use[k].when, each, f);
+        add_visits(&x->use[k], each, f);
     }
 }
 
@@ -196,8 +222,8 @@ void sim_l2_settle(SimGpu *g, const SimRan *ran, SimFootprint *out) {
     for (size_t k = 0; k < g->n_alloc; k++) {
         if (g->alloc[k].memory.data) settle(g, &g->alloc[k], ran, out);
     }
-    out->pieces = (double)count(out->when);
-    if (out->when) out->gaps /= span(out->when);
+    out->pieces = both(out->when);
+    if (out->pieces > 0) out->gaps /= span(out->when);
 }
 
 void sim_l2_pass(SimGpu *g, uint64_t at, size_t bytes) {

@@ -29,6 +29,10 @@ void sim_slices_merge(SimSlices *to, const SimSlices *from) {
         for (int n = 0; n < to->n_work; n++) slice(to, at)[n] += slice(from, k)[n];
         if (at >= to->used) to->used = at + 1;
     }
+    for (int n = 0; n < SIM_RESIDENT; n++) {
+        to->path[n] += from->path[n];
+        to->paths[n] += from->paths[n];
+    }
 }
 
 void sim_slices_spread(SimSlices *s, uint32_t begin, uint32_t end, int work, uint64_t ops) {

@@ -9,12 +9,13 @@ void sim_timing_begin(SimBlock *b) {
     if (!t) return;
     b->timing = ARENA_NEW(c->arena, SimBlockTime);
     sim_slices_new(c->arena, t->n_work, &b->timing->work);
+    SimSm *sm = b->timing->sm = &c->sm[b->rank];
     b->timing->lines.most = c->run->gpu->l2_lines;
     b->timing->l1.most = t->l1_sectors;
     for (int n = 0; n < b->n_warp; n++) {
         SimTimer *w = b->warp[n].timer = ARENA_NEW(c->arena, SimTimer);
         w->ready = ARENA_ARRAY(c->arena, uint32_t, c->run->kernel->file_bytes / 128 + 4);
-        w->free = ARENA_ARRAY(c->arena, uint32_t, sim_work_bytes(t, 0));
+        w->pipe = &sm->pipe[sm->warps++ % t->parts * (uint32_t)sim_part_pipes(t)];
         w->timing = t;
         w->block = b->timing;
         w->now = &b->warp[n].now;
@@ -24,19 +25,25 @@ void sim_timing_begin(SimBlock *b) {
 void sim_timing_end(SimBlock *b) {
     const SimTiming *t = b->cluster->run->timing;
     if (!t) return;
-    uint32_t path = 0;
-    uint64_t *sum = sim_slices_at(&b->timing->work, 0);
+    SimSm *sm = b->timing->sm;
+    SimSlices *work = &b->timing->work;
+    int rank = sm->blocks < SIM_RESIDENT ? sm->blocks++ : SIM_RESIDENT - 1;
+    uint32_t path = sm->path;
+    uint64_t *sum = sim_slices_at(work, 0);
     for (int n = 0; n < b->n_warp; n++) {
         const SimTimer *w = b->warp[n].timer;
-        if (*w->now > path) path = *w->now;
+        path = later(path, *w->now);
         sum[sim_work_sum(t, SUM_IN_FLIGHT)] += w->most_in_flight;
     }
-    sum[sim_work_sum(t, SUM_PATH)] += path;
-    sim_l2_tell(b, path);
+    sim_slices_spread(work, sm->path, path, sim_work_sum(t, SUM_PATH), path - sm->path);
+    work->path[rank] += path;
+    work->paths[rank]++;
+    sm->path = path;
+    sim_l2_tell(b);
 }
 
-/* The sums of the slice in which the running instruction begins.  */
-static uint64_t *sums(const SimTimer *t) { return sim_slices_at(&t->block->work, t->start); }
+/* The sums of the slice in which the running instruction is served.  */
+static uint64_t *sums(const SimTimer *t) { return sim_slices_at(&t->block->work, t->served); }
 
 /* ---- bytes under way ---- */
 
@@ -101,15 +108,44 @@ static uint32_t straight(const SimTimer *t, const SimCost *x) {
     return start;
 }
 
+/* The pipe of its subpartition that an instruction takes, or NULL: wgmma takes its own later.  */
+static SimServer *pipe_of(const SimTimer *t, const SimCost *x) {
+    return x->work >= 0 && x->kind != COST_WGMMA ? &t->pipe[x->work] : NULL;
+}
+
+static SimServer *issue_of(const SimTimer *t) { return &t->pipe[sim_work_bytes(t->timing, 0)]; }
+
+/* That all warps come to a barrier is part of what it costs.  */
+static bool queues(const SimCost *x) { return x->issue > 0 && x->kind != COST_MEET; }
+
+/* When an instruction that is ready finds its pipe and the issue of its subpartition free.  */
+static uint32_t turn(const SimTimer *t, const SimCost *x, uint32_t ready) {
+    SimServer *pipe = pipe_of(t, x);
+    if (!queues(x)) return ready;
+    for (uint32_t begin = ready;; ready = begin) {
+        if (pipe) begin = sim_server_begin(pipe, begin);
+        begin = sim_server_begin(issue_of(t), begin);
+        if (begin == ready || !pipe) return begin;
+    }
+}
+
+/* It begins then; when its pipe has done it.  */
+static uint32_t take_turn(const SimTimer *t, const SimCost *x) {
+    SimServer *pipe = pipe_of(t, x);
+    if (!queues(x)) return t->start;
+    sim_server_take(t->block->sm, issue_of(t), t->start, t->timing->slot);
+    return pipe ? sim_server_take(t->block->sm, pipe, t->start, x->own) : t->start;
+}
+
 void sim_timer_issue(SimWarp *w, const SimCost *x) {
     SimTimer *t = w->timer;
     t->before = *t->now;
+    t->place++;
     if (x->kind == COST_FREE) return;
     uint32_t start = straight(t, x);
     for (int n = 0; n < x->n_read; n++) start = later(start, t->ready[x->read[n]]);
-    if (x->work >= 0 && x->kind != COST_WGMMA) start = later(start, t->free[x->work]);
-    t->start = start;
-    *t->now = later(*t->now, start);
+    t->start = t->served = turn(t, x, start);
+    *t->now = later(*t->now, t->start);
     if (!x->accesses) return;
     const SimBlock *b = w->block;
     t->passes = shared_passes(b);
@@ -131,18 +167,35 @@ static uint32_t memory_latency(const SimWarp *w, const SimCost *x, const SimInst
     return wait + (passes > 1 ? (uint32_t)(passes - 1) * t->wavefront : 0);
 }
 
-static void count_access(SimWarp *w, const SimCost *x, const SimInst *i, uint32_t active,
-                         uint32_t ready) {
+/* Bytes that an access by a mover moves.  */
+static uint64_t moved(const SimCost *x, const SimInst *i, uint32_t active) {
+    bool words = i->ptx->op == OP_LDMATRIX || i->ptx->op == OP_STMATRIX || x->kind == COST_TENSOR;
+    if (words) return 128 * (uint64_t)(x->n_write > x->n_read ? x->n_write : x->n_read - 1);
+    return (uint64_t)sim_popcount(active) * i->bytes * i->count;
+}
+
+/* An access to memory waits behind others of its SM.  */
+static void serve(SimWarp *w, const SimCost *x, uint64_t bytes) {
+    SimTimer *t = w->timer;
+    SimSm *sm = t->block->sm;
+    double rate = w->block->cluster->run->dev->mover[x->mover].rate.value;
+    uint32_t moving = rate > 0 ? (uint32_t)((double)bytes * SIM_TICKS / rate) : 0;
+    uint32_t own = later(x->issue, moving);
+    t->served = sim_server_take(sm, &sm->pipe[sm->n_pipe - 1], t->start, own) - own;
+    sums(t)[sim_work_bytes(t->timing, x->mover)] += bytes;
+}
+
+/* When what an access to memory loads is there.  */
+static uint32_t access(SimWarp *w, const SimCost *x, const SimInst *i) {
     SimTimer *t = w->timer;
     uint64_t sectors = global_sectors(w->block) - t->sectors;
-    if (x->mover >= 0) {
-        uint64_t lanes = (uint64_t)sim_popcount(active) * i->bytes * i->count;
-        bool words = i->ptx->op == OP_LDMATRIX || i->ptx->op == OP_STMATRIX;
-        words |= x->kind == COST_TENSOR;
-        if (words) lanes = 128 * (uint64_t)(x->n_write > x->n_read ? x->n_write : x->n_read - 1);
-        sums(t)[sim_work_bytes(t->timing, x->mover)] += lanes;
-    }
+    uint32_t ready = t->served + (x->kind == COST_TENSOR ? x->latency : memory_latency(w, x, i));
     if (sectors && x->n_write) take_off(t, ready, sectors * 32);
+    return ready;
+}
+
+static bool is_access(const SimCost *x) {
+    return x->kind == COST_GLOBAL || x->kind == COST_SHARED || x->kind == COST_TENSOR;
 }
 
 static void count_work(SimWarp *w, const SimCost *x) {
@@ -177,10 +230,11 @@ static uint32_t atomic(const SimWarp *w, const SimCost *x) {
 static void wgmma(SimWarp *w, const SimCost *x, const SimInst *i) {
     SimTimer *t = w->timer;
     if (x->kind == COST_WGMMA) {
-        uint32_t begin = later(t->start, t->free[x->work]);
-        sim_slices_spread(&t->block->work, begin, begin + x->own, x->work, x->ops);
-        t->free[x->work] = begin + x->own;
-        t->wgmma_end = later(t->wgmma_end, begin + x->latency);
+        SimServer *pipe = &t->pipe[x->work];
+        uint32_t begin = sim_server_begin(pipe, later(t->start, t->wgmma_free));
+        t->wgmma_free = sim_server_take(t->block->sm, pipe, begin, x->own);
+        sim_slices_spread(&t->block->work, begin, t->wgmma_free, x->work, x->ops);
+        t->wgmma_end = later(t->wgmma_end, later(t->wgmma_free, begin + x->latency));
     } else if (x->kind == COST_WGMMA_COMMIT) {
         t->wgmma_group[t->wgmma_groups++ % SIM_WGMMA_GROUPS] = t->wgmma_end;
     } else {
@@ -242,22 +296,18 @@ void sim_timer_done(SimWarp *w, const SimInst *i, const SimCost *x, uint32_t act
         *now = t->before;
         return;
     }
+    if (active && x->mover >= 0 && is_access(x)) serve(w, x, moved(x, i, active));
     count_work(w, x);
-    /* A pipe that waits for operands takes others in the meantime.  */
-    if (x->work >= 0 && x->kind != COST_WGMMA)
-        t->free[x->work] = later(t->free[x->work], t->straight) + x->own;
+    uint32_t done = take_turn(t, x);
     if (!active) {                           /* switched off: it takes its place, and no more */
         pass(w, x, SIM_TICKS);
         return;
     }
-    uint32_t ready = t->start + x->latency;
+    uint32_t ready = later(t->start + x->latency, done);
     switch (x->kind) {
     case COST_GLOBAL:
     case COST_SHARED:
-        ready = t->start + memory_latency(w, x, i);
-        count_access(w, x, i, active, ready);
-        break;
-    case COST_TENSOR: count_access(w, x, i, active, ready); break;
+    case COST_TENSOR: ready = access(w, x, i); break;
     case COST_ATOMIC: issue = atomic(w, x); break;
     case COST_ARRIVE: *now = t->start; break;
     case COST_MEET:

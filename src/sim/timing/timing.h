@@ -1,16 +1,19 @@
 /* Time along dependences, and the work that every pipe gets: docs/simulator.md, "Timing".
  *
  * Each warp has a time, in ticks of 1/16 clk, at which it issues its next instruction; an
- * instruction waits for its operands (a time per register), for the warp's share of its pipe and
- * for what it synchronises with.  Time between warps travels with the order that race.h keeps: it
- * goes along with every vector clock (clock.h).  What a pipe does is added up in its own unit
- * (operations, bytes) and becomes time in sim_time.  Only launches with options.timed do any of
- * this.  */
+ * instruction waits for its operands (a time per register), for its pipe, which warps and blocks of
+ * an SM share, and for what it synchronises with.  Time between warps travels with the order that
+ * race.h keeps: it goes along with every vector clock (clock.h).  What a pipe does is added up in
+ * its own unit (operations, bytes) and becomes time in sim_time.  Only launches with options.timed
+ * do any of this.  */
 #ifndef ROLLER_SIM_TIMING_TIMING_H
 #define ROLLER_SIM_TIMING_TIMING_H
 #include "sim/state/exec.h"
+#include "sim/state/memory_state.h"
 
 enum { SIM_TICKS = 16 };      /* per clk */
+/* Most instructions of a warp before others run: few, as who runs first finds the pipes free.  */
+enum { SIM_TIMED_QUANTUM = 16, SIM_TIMED_WINDOW = SIM_TIMED_QUANTUM * SIM_TICKS };
 
 /* What an instruction does beside computing.  */
 typedef enum {
@@ -58,19 +61,22 @@ enum {
     SUM_SECTORS,              /* between SM and L2 */
     SUM_HITS,                 /* sectors that L1 held */
     SUM_ATOMIC,               /* ticks */
-    SUM_PATH,                 /* ticks from the first instruction of a block to its last */
+    SUM_PATH,                 /* ticks in which a block of the SM runs, each once */
     SUM_IN_FLIGHT,            /* most bytes of global memory that its warps wait for at once */
     SIM_SUMS
 };
 
 /* Sums by slices of the time of a block, so that a time that waits and a time that works are told
  * apart.  Slices double when a block lasts longer than all of them.  */
-enum { SIM_SLICES = 128 };
+enum { SIM_SLICES = 128, SIM_RESIDENT = 32 };
 typedef struct {
     uint64_t *sum;            /* SIM_SLICES times n_work */
     int n_work;
     int shift;                /* a slice is 1 << shift ticks long */
     int used;                 /* how many may hold something */
+    /* Ticks from the first instruction of n + 1 blocks of an SM to their last, added up; and of how
+     * many such.  */
+    uint64_t path[SIM_RESIDENT], paths[SIM_RESIDENT];
 } SimSlices;
 void sim_slices_new(Arena *a, int n_work, SimSlices *out);
 void sim_slices_fold(SimSlices *s);                   /* makes slices twice as long */
@@ -88,6 +94,7 @@ void sim_slices_merge(SimSlices *to, const SimSlices *from);
 typedef struct SimTiming {
     const SimCost *cost;      /* per instruction of the kernel */
     int n_unit, n_mover, n_work;
+    uint32_t parts, slot;     /* subpartitions; ticks of one's issue */
     uint32_t l2, dram, dsmem; /* ticks of latency */
     uint32_t smem, wavefront; /* the same; ticks of one pass over the banks */
     uint32_t atomic_same, atomic_distinct;
@@ -105,11 +112,38 @@ static inline int sim_work_sum(const SimTiming *t, int sum) {
     return t->n_unit + SIM_PIPE_COUNT + 2 * t->n_mover + sum;
 }
 
-/* The lines of L2, or sectors of L1, that a block has touched, and when, in lines (sectors) brought
- * in since the device was made (the block began).  */
+/* What serves one instruction after another, for how much of each slot of time it is taken:
+ * server.c.  */
+typedef struct {
+    uint32_t *slot;           /* ticks, of 1 << shift */
+    uint32_t n;               /* that are in use */
+    int shift;
+} SimServer;
+/* The pipes of an SM, for all blocks that share it.  */
+typedef struct SimSm {
+    Arena *arena;
+    SimServer *pipe;          /* of each subpartition by SimCost.work, and its issue; then the way
+                               * of all to memory */
+    int n_pipe, n_part;       /* of all; of a subpartition */
+    uint32_t warps;           /* that have begun: subpartitions get them in turn */
+    int blocks;               /* that have ended */
+    uint32_t path;            /* when the last one did */
+} SimSm;
+static inline int sim_part_pipes(const SimTiming *t) { return sim_work_bytes(t, 0) + 1; }
+/* On `a`, its slots on `slots`.  */
+void sim_sm_init(Arena *a, Arena *slots, const SimTiming *t, SimSm *s);
+void sim_sm_clear(SimSm *s);
+/* When a pipe begins with what is ready.  */
+uint32_t sim_server_begin(SimServer *p, uint32_t ready);
+/* Keeps it busy for `own` ticks, not before `ready`; when that ends.  */
+uint32_t sim_server_take(SimSm *s, SimServer *p, uint32_t ready, uint32_t own);
+
+/* The lines of L2, or sectors of L1, that a block has touched; `at`: when, in lines (sectors)
+ * brought in since the device was made (the block began).  */
 typedef struct {
     uint64_t key, at;
-    uint64_t when;            /* a bit for each piece of 1 << shift ticks in which it was touched */
+    uint64_t when[SIM_PIECES / 64];       /* a bit for each piece of 1 << shift instructions of a
+                               * warp (SimTimer.place) in which it was touched */
 } SimLine;
 typedef struct {
     SimLine *line;
@@ -122,6 +156,7 @@ typedef struct {
 
 /* Per block (SimBlock.timing).  */
 typedef struct SimBlockTime {
+    SimSm *sm;
     SimSlices work;
     SimLines lines, l1;
     uint64_t hits;            /* sectors that L1 held */
@@ -142,7 +177,7 @@ typedef struct SimTimer {
     SimBlockTime *block;
     uint32_t *now;            /* sim_now */
     uint32_t *ready;          /* per 128 bytes of the register file */
-    uint32_t *free;           /* per pipe: when the warp's share takes the next instruction */
+    SimServer *pipe;          /* of its subpartition */
     struct {
         uint32_t ready;
         uint32_t bytes;
@@ -154,8 +189,10 @@ typedef struct SimTimer {
     uint32_t stored[2], load; /* when what was stored to global, shared memory has begun, and when
                                * the next load may be issued: loads come first */
     uint32_t before, start;   /* the running instruction: the warp's time without it; its begin */
+    uint32_t served;          /* when the way to memory takes it */
+    uint32_t place;           /* how many instructions the warp has begun */
     uint64_t passes, far_passes, conflicts, sectors, hits;      /* the block's counters before it */
-    uint32_t wgmma_end, wgmma_group[SIM_WGMMA_GROUPS], wgmma_groups;
+    uint32_t wgmma_free, wgmma_end, wgmma_group[SIM_WGMMA_GROUPS], wgmma_groups;
 } SimTimer;
 
 static inline uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
@@ -199,8 +236,8 @@ static inline void sim_timer_tell(uint32_t ready, uint32_t *now) {
 
 /* A warp touches an address of x: notes whether L2 holds its line, and that it is in use.  */
 void sim_l2_touch(SimWarp *w, const struct SimAlloc *x, uint64_t at);
-/* Tells others when the block, which took so many ticks, touched its lines.  */
-void sim_l2_tell(SimBlock *b, uint32_t path);
+/* Tells others when the block touched its lines.  */
+void sim_l2_tell(SimBlock *b);
 /* The running instruction loads a sector: is it in L1?  Then it is.  */
 bool sim_l1_holds(SimBlock *b, uint64_t sector);
 
@@ -211,10 +248,10 @@ typedef struct {
     double loaded, stored;                /* distinct ones */
     double load_runs, store_runs;         /* of neighbouring sectors */
     double lines;                         /* of L2, all that was touched */
-    double visits;                        /* of lines, in different 64ths of their blocks' time */
+    double visits;                        /* of lines, in different pieces (SimUse) */
     double gaps;                          /* from one visit of a line to the next, added up; the
                                            * time from the first visit of all to the last is 1 */
-    uint64_t when;                        /* 64ths in which there are visits */
+    uint64_t when[SIM_PIECES / 64];       /* pieces in which there are visits */
     double pieces;                        /* how many these are */
 } SimFootprint;
 /* Blocks of the grid for each one that ran; for each from the first that ran to the last.  */
@@ -227,8 +264,9 @@ void sim_l2_settle(SimGpu *g, const SimRan *ran, SimFootprint *out);
 /* Registers of a thread at launch where the kernel bounds its block: what the register file allows,
  * in steps of 8 (launch_control.c).  0: it does not, and the assembler ignores setmaxnreg.  */
 uint32_t sim_launch_registers(const SimRun *r);
-/* Blocks of a launch that an SM holds.  */
+/* Blocks of a launch that an SM holds; that it gets, up to SIM_RESIDENT.  */
 double sim_resident(const SimRun *r);
+int sim_together(const SimRun *r);
 /* Microseconds: of the whole grid, of which `blocks` blocks ran.  */
 double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices *work,
                 const SimFootprint *f, int64_t blocks);
