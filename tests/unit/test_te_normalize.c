@@ -392,6 +392,27 @@ static void annotations_stay_with_their_reduction(void **state) {
                   "  Y[i] = Y_max[i] + Y_sum[i];\n");
 }
 
+/* A scale that has a name with its element goes behind the sum like one that is written there, or
+ * stands there for a unit that sums blocks; not where the name rounds, or its element is made.  */
+static void names_hide_no_factors(void **state) {
+    (void)state;
+    const char *args = "A: f16[4,256], B: f16[5,256], s: f16[5], u: f32[4,2], v: f32[5,2])"
+                       " -> Y: f32[4,5]";
+    check_becomes(args, "w[j,k] = B[j,k] * s[j]; Y[i,j] = sum[k](A[i,k] * w[j,k]);",
+                  "  Y_sum[i,j] = sum[k](A[i,k] * B[j,k]);\n  Y[i,j] = Y_sum[i,j] * s[j];\n");
+    check_becomes(args, "w[j,k] = -B[j,k] / s[j]; Y[i,j] = sum[k](A[i,k] * w[j,k]);",
+                  "  Y_sum[i,j] = sum[k](A[i,k] * B[j,k]);\n  Y[i,j] = -(Y_sum[i,j] / s[j]);\n");
+    check_becomes(args, "w[j,k] = B[j,k] * v[j,k/128]; x[i,k] = A[i,k] * u[i,k/128];"
+                        " Y[i,j] = sum[k](x[i,k] * w[j,k]);",
+                  "  Y[i,j] = sum[k](A[i,k] * u[i,k/128] * (B[j,k] * v[j,k/128]));\n");
+    check_becomes(args, "w[j,k] = B[j,k] * s[j] @type(f16); Y[i,j] = sum[k](A[i,k] * w[j,k]);",
+                  "  w[j,k] = B[j,k] * s[j] @type(f16);\n  Y[i,j] = sum[k](A[i,k] * w[j,k]);\n");
+    check_becomes(args, "w[j,k] = exp(B[j,k]) * s[j]; Y[i,j] = sum[k](A[i,k] * w[j,k]);",
+                  "  w[j,k] = exp(B[j,k]) * s[j];\n  Y[i,j] = sum[k](A[i,k] * w[j,k]);\n");
+    check_becomes(args, "w[j,k] = B[j,k] * s[j]; Y[i,j] = sum[k](A[i,k] * w[j,k]) @written;",
+                  "  w[j,k] = B[j,k] * s[j];\n  Y[i,j] = sum[k](A[i,k] * w[j,k]) @written;\n");
+}
+
 static void cheap_producers_are_substituted(void **state) {
     (void)state;
     /* Read as often as written, in two places: computed twice rather than stored.  */
@@ -402,8 +423,8 @@ static void cheap_producers_are_substituted(void **state) {
                   "  Y[i,j] = exp(X[i,j] - m[i]) / z[i];\n");
     /* Repeated for every column only where it is decided so.  */
     check_becomes("A: f32[4,6], B: f32[6,5]) -> Y: f32[4,5]",
-                  "t[i,k] = A[i,k] * 2; Y[i,j] += t[i,k] * B[k,j];",
-                  "  t[i,k] = A[i,k] * 2;\n  Y[i,j] += t[i,k] * B[k,j];\n");
+                  "t[i,k] = A[i,k] + 2; Y[i,j] += t[i,k] * B[k,j];",
+                  "  t[i,k] = A[i,k] + 2;\n  Y[i,j] += t[i,k] * B[k,j];\n");
     normal_check_text(REPEATED, "A: f32[4,6], B: f32[6,5]) -> Y: f32[4,5]",
                       "t[i,k] = exp(A[i,k]); Y[i,j] += t[i,k] * B[k,j];",
                       "  Y[i,j] = sum[k](exp(A[i,k]) * B[k,j]);\n");
@@ -635,6 +656,7 @@ int main(void) {
         cmocka_unit_test(a_condition_left_behind_guards_the_reads),
         cmocka_unit_test(ranges_start_at_zero),
         cmocka_unit_test(annotations_stay_with_their_reduction),
+        cmocka_unit_test(names_hide_no_factors),
         cmocka_unit_test(cheap_producers_are_substituted),
         cmocka_unit_test(substitution_changes_no_value),
         cmocka_unit_test(what_nobody_reads_is_dropped),

@@ -319,6 +319,15 @@ bool access_reads_tensor(const TeExpr *e, int tensor) {
     return e->other && access_reads_tensor(e->other, tensor);
 }
 
+bool access_same(const TeExpr *x, const TeExpr *y) { return te_expr_same(x, y); }
+
+uint32_t access_moving(const TeExpr *e) {
+    uint32_t indices = e->kind == TE_INDEX ? 1u << e->v.ref : 0;
+    if (e->kind == TE_DIV && e->args[1]->kind == TE_INT) return 0;
+    for (int i = 0; i < e->n_args; i++) indices |= access_moving(e->args[i]);
+    return indices;
+}
+
 bool access_apart(const Te *te, const TeExpr *x, const TeExpr *y) {
     const TeTensor *t = &te->tensor[x->v.ref];
     for (int d = 0; d < t->rank; d++) {

@@ -82,6 +82,13 @@ bool access_again(const Te *te, const TeExpr *e, int i);
 uint32_t access_uses(const TeExpr *e);
 /* Does e multiply two values each of which has left indices (bits) that the other lacks?  */
 bool access_is_product(const TeExpr *e, uint32_t left);
+/* Bit i: index i moves e from value to value, not in a quotient alone.  */
+uint32_t access_moving(const TeExpr *e);
+/* What the maker of a temporary that s reads computes, in indices of its own, if that is a product
+ * of reads and stored as it is made; NULL: it is none.  A sum of s with such factors as they are
+ * written, where neighbours in the sum share a part of one (factors.c).  NULL: it has none.  */
+const TeExpr *access_named_product(const Te *te, const TeStmt *s, const TeExpr *read);
+TeExpr *access_opened(Arena *a, const Te *te, const TeStmt *s, const TeExpr *sum);
 /* A sum of s made anew by its factors: those that no summed index reaches behind it, the others by
  * operand, a sum for each product (factors.c).  NULL: nothing would change.  */
 TeExpr *access_factored(Arena *a, const Te *te, const TeStmt *s, const TeExpr *sum);
@@ -167,11 +174,14 @@ bool access_group_contraction(const Te *te, const struct KernelGroup *g, Contrac
  * where it has no scales of such a type.  */
 bool access_scaled(const Te *te, const struct KernelGroup *g, Contraction *out, const char **why);
 /* The factors of such a sum, reads: elements, and scales, which have a type for that or are the
- * same for neighbours in the sum, as of subscripts k / 128.  `pairs`: the elements are packed.  */
+ * same for neighbours in the sum, as of subscripts k / 128.  */
 typedef struct {
+    uint32_t summed;          /* indices that take several values */
     const TeExpr *element[2], *scale[2];
-    int n_scale;
-    bool pairs;
+    int n_element, n_scale;
+    int half[2];              /* the index that counts the numbers of an element; -1: it has one */
+    bool rounds;              /* a cast may not keep all bits */
+    bool other;               /* some factor is neither */
 } ScaledFactors;
 bool access_scaled_factors(const Te *te, const TeStmt *s, const TeExpr *sum, ScaledFactors *out);
 /* The second product of a group with a `chain`: operand a is made of the row, or the read of a

@@ -7,6 +7,11 @@
  *   sum[k](A[m,k] * B[n,k] - C[m,k] * D[n,k])
  *                                      ->  sum[k](A[m,k] * B[n,k]) - sum[k](C[m,k] * D[n,k])
  *
+ * A factor may have a name: a temporary of the type of the sum that is a product of reads is taken
+ * as it is written where neighbours in the sum share one of its factors,
+ *
+ *   w[n,k] = W[n,k] * s[n];  sum[k](A[m,k] * w[n,k])  ->  sum[k](A[m,k] * (W[n,k] * s[n]))
+ *
  * Only where what stays is a product: it is summed by units that multiply, which have room for two
  * operands.  The language leaves it open (docs/te-reference.md, "Factors of a sum"): roundings
  * differ, products and the sum without its factors may leave the range of numbers, and an infinite
@@ -158,6 +163,66 @@ static TeExpr *of_terms(const Factors *empty, const TeExpr *e, int *n) {
     }
     TeExpr *x = of_terms(empty, e->args[0], n), *y = x ? of_terms(empty, e->args[1], n) : NULL;
     return y ? both(empty, e->kind, x, y) : NULL;
+}
+
+/* ---- names of factors ---- */
+
+static bool is_read(const TeExpr *e) {
+    while (e->kind == TE_CAST) e = e->args[0];
+    return e->kind == TE_READ || e->kind == TE_SCALAR || e->kind == TE_REAL || e->kind == TE_INT;
+}
+
+/* Is e, of that type, made of reads by factors and divisors alone?  */
+static bool multiplies_reads(const TeExpr *e, TeDtype type) {
+    if (e->type != type || e->kind == TE_CAST || is_read(e)) return is_read(e);
+    if (e->kind == TE_NEG) return multiplies_reads(e->args[0], type);
+    bool divides = e->kind == TE_DIV && is_read(e->args[1]);
+    return (divides || e->kind == TE_MUL) && multiplies_reads(e->args[0], type) &&
+           multiplies_reads(e->args[1], type);
+}
+
+const TeExpr *access_named_product(const Te *te, const TeStmt *s, const TeExpr *read) {
+    const TeStmt *made = te->stmt, *end = te->stmt + te->n_stmt;
+    if (read->kind != TE_READ || !te_always_inside(read)) return NULL;
+    const TeTensor *t = &te->tensor[read->v.ref];
+    while (made < end && made->tensor != read->v.ref) made++;
+    bool named = made < end && t->role == TE_TEMP && t->dtype == read->type && !made->written &&
+                 (made->fast || !s->fast) && !is_read(made->rhs);
+    return named && multiplies_reads(made->rhs, t->dtype) ? made->rhs : NULL;
+}
+
+/* Do neighbours in the sum share a factor of the product of reads?  */
+static bool shares_factor(const TeExpr *e, uint32_t summed) {
+    if (is_read(e)) return summed & ~access_moving(e);
+    for (int i = 0; i < e->n_args; i++)
+        if (shares_factor(e->args[i], summed)) return true;
+    return false;
+}
+
+/* Factors of e that have a name, as they are written.  */
+static TeExpr *open_names(const Factors *f, TeExpr *e, bool *any) {
+    bool own = e->type == f->sum->type;
+    const TeExpr *product = own ? access_named_product(f->te, f->s, e) : NULL;
+    if (product) {
+        TeExpr *at = te_expr_at(f->a, product, e->args);
+        bool shares = shares_factor(at, f->summed);
+        *any |= shares;
+        return shares ? at : e;
+    }
+    bool factors = own && (e->kind == TE_MUL || e->kind == TE_DIV || e->kind == TE_NEG ||
+                           e->kind == TE_ADD || e->kind == TE_SUB);
+    for (int i = 0; i < e->n_args && factors; i++) e->args[i] = open_names(f, e->args[i], any);
+    return e;
+}
+
+TeExpr *access_opened(Arena *a, const Te *te, const TeStmt *s, const TeExpr *sum) {
+    Factors f = {.a = a, .te = te, .s = s, .sum = sum};
+    bool any = false;
+    if (sum->red != TE_RED_SUM || s->written || s->accum != TE_DTYPE_COUNT) return NULL;
+    for (int i = 0; i < sum->n_index; i++) f.summed |= 1u << sum->index[i];
+    TeExpr *opened = te_expr_copy(a, sum);
+    opened->args[0] = open_names(&f, opened->args[0], &any);
+    return any ? opened : NULL;
 }
 
 TeExpr *access_factored(Arena *a, const Te *te, const TeStmt *s, const TeExpr *sum) {

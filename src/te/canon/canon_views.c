@@ -18,13 +18,7 @@ typedef struct {
 
 /* e of statement `made` with the subscripts of the read for its indices.  */
 static TeExpr *substitute(const Through *x, const TeExpr *e) {
-    if (e->kind == TE_INDEX) return te_expr_copy(x->n->a, x->read->args[e->v.ref]);
-    TeExpr *out = te_expr_node(x->n->a, e->kind, e->type, e->n_args, e->pos);
-    TeExpr **args = out->args;
-    *out = *e;
-    out->args = args;
-    for (int i = 0; i < e->n_args; i++) args[i] = substitute(x, e->args[i]);
-    return out;
+    return te_expr_at(x->n->a, e, x->read->args);
 }
 
 static void add(Affine *sum, const Affine *f, int64_t k) {

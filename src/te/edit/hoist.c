@@ -273,15 +273,25 @@ void normalize_indices(TeStmt *s) {
     s->n_index = n;
 }
 
-/* Factors that a sum shares go behind it.  */
+/* The sum made anew: factors that all terms share go behind it, and those that neighbours share
+ * have no name.  NULL: it stays.  */
+static TeExpr *made_anew(Norm *n, const TeStmt *s, const TeExpr *sum) {
+    ScaledFactors f;
+    TeExpr *opened = access_opened(n->a, n->te, s, sum);
+    TeExpr *factored = access_factored(n->a, n->te, s, opened ? opened : sum);
+    if (factored || !opened) return factored;
+    return access_scaled_factors(n->te, s, opened, &f) ? opened : NULL;
+}
+
+/* Factors of sums.  */
 static bool move_factors(Norm *n, const TeStmt *s, TeExpr **slot) {
     TeExpr *e = *slot;
     bool any = false;
     for (int i = 0; i < e->n_args; i++) any |= move_factors(n, s, &e->args[i]);
     if (e->other) any |= move_factors(n, s, &e->other);
-    TeExpr *factored = e->kind == TE_REDUCE ? access_factored(n->a, n->te, s, e) : NULL;
-    if (factored) *slot = factored;
-    return any || factored;
+    TeExpr *anew = e->kind == TE_REDUCE ? made_anew(n, s, e) : NULL;
+    if (anew) *slot = anew;
+    return any || anew;
 }
 
 static bool has_inner_reduction(const TeExpr *e, bool root) {

@@ -112,7 +112,7 @@ static const Node *sum_in_order(TeEval *ev, const TeStmt *s, const TeExpr *sum, 
 static void build_scaled(TeEval *ev, Node *x, const TeStmt *s, const TeExpr *sum) {
     Arena *a = ev->arena;
     ScaledFactors f;
-    if (!access_scaled_factors(ev->te, s, sum, &f) || f.pairs) return;
+    if (!access_scaled_factors(ev->te, s, sum, &f) || f.half[0] >= 0 || f.half[1] >= 0) return;
     TeExpr *elements = times(a, f.element[0], f.element[1]);
     TeExpr *scales = te_expr_copy(a, f.scale[0]);
     if (f.n_scale > 1) scales = times(a, scales, f.scale[1]);
@@ -215,9 +215,11 @@ static bool is_centered(const TeEval *ev, const Node *exponent) {
 
 /* What a sum may be made as.  */
 static void build_sum(TeEval *ev, Node *x, const TeStmt *s, const TeExpr *e) {
-    const TeExpr *factored = ev->in_order ? NULL : access_factored(ev->arena, ev->te, s, e);
+    const TeExpr *opened = ev->in_order ? NULL : access_opened(ev->arena, ev->te, s, e);
+    if (!opened) opened = e;
+    const TeExpr *factored = ev->in_order ? NULL : access_factored(ev->arena, ev->te, s, opened);
     x->factored = factored ? eval_build(ev, s, factored) : NULL;
-    build_scaled(ev, x, s, e);
+    build_scaled(ev, x, s, opened);
     mark_products(x->args[0], s);
     x->mean = mean_of(ev, x);
     if (!s->written && te_dtype_class(x->acc) == TE_CLASS_REAL)

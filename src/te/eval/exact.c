@@ -136,14 +136,19 @@ static double terms_of(const TeStmt *s, const TeExpr *e) {
     return n;
 }
 
+/* Elements of narrow types among the factors of e, by name or not.  */
+static int narrow_factors(const Te *te, const TeStmt *s, const TeExpr *e) {
+    const TeExpr *named = access_named_product(te, s, e);
+    if (named) e = named;
+    if (e->kind == TE_MUL)
+        return narrow_factors(te, s, e->args[0]) + narrow_factors(te, s, e->args[1]);
+    bool through = e->kind == TE_CAST || e->kind == TE_NEG || e->kind == TE_DIV;
+    if (through && !te_dtype_narrow(e->store)) return narrow_factors(te, s, e->args[0]);
+    return te_dtype_narrow(e->store);
+}
+
 bool eval_sums_narrow(const Te *te, const TeStmt *s, const TeExpr *sum) {
-    ScaledFactors f;
-    const TeExpr *e = sum->args[0];
-    const TeExpr *x = e->kind == TE_MUL ? e->args[0] : e, *y = e->kind == TE_MUL ? e->args[1] : e;
-    if (e->kind != TE_MUL || s->accum != TE_DTYPE_COUNT) return false;
-    if (te_dtype_narrow(x->store) && te_dtype_narrow(y->store)) return true;
-    return access_scaled_factors(te, s, sum, &f) && !f.pairs &&
-           te_dtype_narrow(f.element[0]->store) && te_dtype_narrow(f.element[1]->store);
+    return s->accum == TE_DTYPE_COUNT && narrow_factors(te, s, sum->args[0]) >= 2;
 }
 
 static Reach reduce(Survey *v, const TeStmt *s, const TeExpr *e) {

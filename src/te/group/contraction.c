@@ -316,7 +316,3 @@ bool access_group_contraction(const Te *te, const KernelGroup *group, Contractio
     groups_of_one(te, group, &g);
     return groups_contraction(te, &g, group->root, out, why);
 }
-
-bool access_same(const TeExpr *x, const TeExpr *y) {
-    return te_expr_same(x, y);
-}

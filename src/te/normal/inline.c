@@ -148,21 +148,9 @@ static bool can_inline(const Norm *n, Groups *g, int made) {
     return total <= NODES && is_repeated(n, g, made);
 }
 
-TeExpr *normalize_at(Arena *a, const TeExpr *e, TeExpr *const *index) {
-    if (e->kind == TE_INDEX) return te_expr_copy(a, index[e->v.ref]);
-    TeExpr *at = ARENA_NEW(a, TeExpr);
-    *at = *e;
-    at->reads = NULL;
-    at->n_reads = 0;
-    at->args = ARENA_ARRAY(a, TeExpr *, e->n_args);
-    for (int i = 0; i < e->n_args; i++) at->args[i] = normalize_at(a, e->args[i], index);
-    at->other = e->other ? normalize_at(a, e->other, index) : NULL;
-    return at;
-}
-
 TeExpr *normalize_instance(Norm *n, const TeStmt *m, const TeExpr *read) {
     TeDtype stored = n->te->tensor[m->tensor].dtype;
-    TeExpr *body = normalize_at(n->a, m->rhs, read->args);
+    TeExpr *body = te_expr_at(n->a, m->rhs, read->args);
     bool keeps = body->kind == TE_READ && n->te->tensor[body->v.ref].dtype == stored &&
                  (!body->other || (te_dtype_zero(stored) && te_is_zero(body->other)));
     if (body->kind == TE_READ && !te_always_inside(read)) {

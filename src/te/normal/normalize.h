@@ -22,8 +22,6 @@ void normalize_block(Norm *n);
 /* Where it is decided so: sums of products with softmax or the like become second products of a
  * chain.  */
 void normalize_chain(Norm *n);
-/* e with index[i], an expression, in place of index i.  */
-TeExpr *normalize_at(Arena *a, const TeExpr *e, TeExpr *const *index);
 /* What a read of the tensor that statement m makes, a map, stands for.  */
 TeExpr *normalize_instance(Norm *n, const TeStmt *m, const TeExpr *read);
 /* Substitutes element-wise temporaries that are computed again rather than stored.  */

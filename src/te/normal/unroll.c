@@ -85,7 +85,7 @@ static TeExpr *term(const Norm *n, const TeStmt *s, int64_t at) {
     for (int i = 0; i < s->n_index; i++) index[i] = te_expr_index(n->a, i, e->pos);
     for (int i = 0; i < e->n_index; i++)
         index[e->index[i]] = te_expr_int(n->a, place[e->index[i]], TE_I64, e->pos);
-    TeExpr *own = normalize_at(n->a, e->args[0], index), *there = condition(n->a, s, place);
+    TeExpr *own = te_expr_at(n->a, e->args[0], index), *there = condition(n->a, s, place);
     if (!there) return own;
     give_condition(n->te, s, own);
     TeExpr *select = te_expr_node(n->a, TE_SELECT, own->type, 3, e->pos);

@@ -14,6 +14,18 @@ TeExpr *te_expr_copy(Arena *a, const TeExpr *e) {
     return c;
 }
 
+TeExpr *te_expr_at(Arena *a, const TeExpr *e, TeExpr *const *index) {
+    if (e->kind == TE_INDEX) return te_expr_copy(a, index[e->v.ref]);
+    TeExpr *at = ARENA_NEW(a, TeExpr);
+    *at = *e;
+    at->reads = NULL;
+    at->n_reads = 0;
+    at->args = ARENA_ARRAY(a, TeExpr *, e->n_args);
+    for (int i = 0; i < e->n_args; i++) at->args[i] = te_expr_at(a, e->args[i], index);
+    at->other = e->other ? te_expr_at(a, e->other, index) : NULL;
+    return at;
+}
+
 static bool same_value(const TeExpr *x, const TeExpr *y) {
     switch (x->kind) {
     case TE_INT:
