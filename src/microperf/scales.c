@@ -55,6 +55,7 @@ static double sum_passes(const Model *m, const RProg *r, const RSumScales *x, in
 /* Those who fill read a row in each lane, which takes the step's for its slot; those who compute
  * read neighbours at once.  */
 static void add_staged(const Model *m, const RProg *r, const RSumScales *x, int side, Step *s) {
+    /* Three choices among four blocks and a store; a load and what becomes of it.  */
     enum { PUT_ISSUE = 4, TAKE_ISSUE = 2 };
     const Fragment f = rprog_results(m->dev, r);
     double puts = x->loaders / (double)WARP * x->each;

@@ -43,9 +43,9 @@
 /* Instructions of a warp around the arithmetic, counted in compiled kernels: of one k-step (wait,
  * barrier, moving on in the ring of stages) and of one pass of a loop over its k.  */
 enum { STEP_ISSUE = 40, BODY_ISSUE = 14 };
-/* Instructions of one access to a region, of one that is joined of two, and of one entry of its
- * table of places.  */
-enum { REGION_ISSUE = 16, JOIN_ISSUE = 76, ENTRY_ISSUE = 24 };
+/* Instructions of one access to a region, of one entry of its table of places, and of one access
+ * that is joined of two.  */
+enum { REGION_ISSUE = 16, ENTRY_ISSUE = 24, JOIN_ISSUE = 76 };
 /* Clocks from a product of matrices to the next one with the same accumulators, where the profile
  * does not say.  */
 enum { MMA_LATENCY = 33 };

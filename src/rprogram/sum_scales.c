@@ -85,8 +85,8 @@ int64_t matrix_staging_registers(const Problem *p, const Device *dev, const RPro
     for (int side = 0; side < p->n_operand; side++) {
         RSumScales x;
         if (!rprog_sum_scales(p, dev, r, side, &x) || !x.staged) continue;
-        int64_t words = ceil_div((int64_t)x.width * te_dtype_bytes(x.read->store), 4);
-        n += x.each * words;
+        int64_t bytes = (int64_t)x.width * te_dtype_bytes(x.read->store);
+        n += x.each * ceil_div(bytes, 4);     /* of a register */
     }
     return n;
 }
