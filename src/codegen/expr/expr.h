@@ -97,6 +97,8 @@ Ir cg_offset(const Cg *c, int tensor, const Ir *sub);
  * compiler widens an offset that such a test shows not to be negative as if it had no sign, and
  * makes addresses of reads beside it from that, also where the test fails.  So what makes an offset
  * negative is no part of it: constants `by` of the subscripts go to the pointer.  */
+/* Has dimension d one element?  Then a subscript that is inside is 0, and no offset has it.  */
+bool cg_single(const Cg *c, int tensor, int d);
 /* Subscript d of a read at a point without the constant that it adds to *by.  */
 Ir cg_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by);
 Ir cg_offset_apart(const Cg *c, int tensor, const Ir *sub, const int64_t *by);

@@ -22,12 +22,17 @@ bool cg_apart_wide(const Cg *c, int tensor, const int64_t *by) {
     return reach > INT32_MAX;
 }
 
+bool cg_single(const Cg *c, int tensor, int d) {
+    const TeExtent *extent = &c->te->tensor[tensor].shape[d];
+    return !extent->expr && extent->value == 1;
+}
+
 /* The sum of subscripts times strides; a subscript that is NULL adds nothing.  NULL: all are.  */
 static Ir weighted(const Cg *c, int tensor, const Ir *sub, bool wide) {
     const TeTensor *t = &c->te->tensor[tensor];
     Ir sum = NULL;
     for (int d = 0; d < te_own_rank(t); d++) {
-        if (!sub[d] || (!t->shape[d].expr && t->shape[d].value == 1)) continue;
+        if (!sub[d] || cg_single(c, tensor, d)) continue;
         const TeExtent *stride = &t->stride[d];
         Ir term = sub[d];
         bool moves = stride->expr || stride->value != 1;
@@ -56,9 +61,8 @@ static Ir shift_of(const Cg *c, int tensor, const int64_t *by) {
     int64_t known = 0;
     for (int d = 0; d < te_own_rank(t); d++) {
         bool varies = t->stride[d].expr != NULL;
-        bool single = !t->shape[d].expr && t->shape[d].value == 1;
         sub[d] = by[d] && varies ? cg_int(c, TE_I64, by[d]) : NULL;
-        if (!varies && !single) known += by[d] * t->stride[d].value;
+        if (!varies && !cg_single(c, tensor, d)) known += by[d] * t->stride[d].value;
     }
     Ir sum = weighted(c, tensor, sub, cg_apart_wide(c, tensor, by));
     return known ? ir_sum(c, sum, cg_int(c, TE_I64, known)) : sum;

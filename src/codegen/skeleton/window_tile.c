@@ -73,7 +73,9 @@ static Ir slide_term(const Kernel *k, AxisClass axis, Ir at, bool wide) {
     const Cg *cg = k->cg;
     const WindowSource *x = tiled(k);
     bool down = axis == AX_M;
-    TeExtent stride = cg->te->tensor[x->access.tensor].stride[down ? x->dim_m : x->dim_n];
+    int d = down ? x->dim_m : x->dim_n;
+    if (cg_single(cg, x->access.tensor, d)) return ir_int(cg, 0);
+    TeExtent stride = cg->te->tensor[x->access.tensor].stride[d];
     Ir first = ir_mul_n(cg, window_along(k, k->box, axis), down ? x->step_m : x->step_n);
     Ir sum = ir_add(cg, first, at);
     return ir_mul(cg, wide ? ir_as(cg, IR_I64, sum) : sum, size_value(cg, stride));
