@@ -78,14 +78,16 @@ bool warpgroup_gathers(const Problem *p, const ComputeUnit *u, int side);
 bool warpgroup_fits(const Problem *p, const ComputeUnit *u);
 /* Does a unit that fits take an operand from registers, of which that is made?  */
 bool warpgroup_converts(const Problem *p, const ComputeUnit *u);
-/* Registers of a thread that computes, where the copying warps may leave theirs to it, and as the
- * launch gives them to all (more than there are: too many are needed).  Where they move, in so many
- * resident blocks, what both have then; false: all have enough.  */
+/* Registers of a thread that computes, where the copying warps may leave theirs to it, of one that
+ * copies, and as the launch gives them to all (more than there are: too many are needed).  Where
+ * they move, in so many resident blocks, what those who compute have then; false: all have enough.
+ */
 enum { WARPGROUP_OTHERS = 40 };           /* beside sums and operands, of compiled kernels */
 int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r);
+int warpgroup_copying(const Problem *p, const Device *dev, const RProg *r);
 int64_t warpgroup_launched(const Problem *p, const Device *dev, const RProg *r, int64_t need);
-bool warpgroup_moves(const Problem *p, const Device *dev, const RProg *r, int64_t need,
-                     int64_t blocks, int *copying, int *computing);
+bool warpgroup_moves(const Device *dev, const RProg *r, int64_t need, int64_t copying,
+                     int64_t blocks, int *computing);
 /* The copies of an operand; false: there are none.  */
 bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out);
 /* The same as a region, of which lanes make the unit's first operand; may it be one?  */

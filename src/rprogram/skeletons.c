@@ -30,7 +30,8 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
 bool rprog_ring_registers(const Problem *p, const Device *dev, const RProg *r, int *copying,
                           int *computing) {
     int64_t need = row_of(r)->computing(p, dev, r);
-    return warpgroup_moves(p, dev, r, need, rprog_resident(p, dev, r), copying, computing);
+    *copying = warpgroup_copying(p, dev, r);
+    return warpgroup_moves(dev, r, need, *copying, rprog_resident(p, dev, r), computing);
 }
 
 int64_t rprog_workspace(const Problem *p, const RProg *r) {

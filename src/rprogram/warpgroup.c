@@ -68,7 +68,8 @@ static int chunks_need(const RProg *r) {
         if (r->load[side].team > 0) need += STEP + CHUNK * rprog_chunks(r, side).thread;
     return (int)in_eights(need);
 }
-static int copying_need(const Problem *p, const Device *dev, const RProg *r) {
+
+int warpgroup_copying(const Problem *p, const Device *dev, const RProg *r) {
     /* Of compiled kernels.  */
     enum { COPYING = 24, ISSUING = 40, SEGMENTS = 24, TURNS = 32, STEPS = 2, PLACE = 2, MAPS = 16 };
     int chunks = chunks_need(r), staging = (int)matrix_staging_registers(p, dev, r);
@@ -84,20 +85,19 @@ static int copying_need(const Problem *p, const Device *dev, const RProg *r) {
 int64_t warpgroup_launched(const Problem *p, const Device *dev, const RProg *r, int64_t need) {
     int64_t teams = rprog_computing(dev, r) / (WARP * rprog_team(dev, r));
     int64_t most = (int64_t)dev->limits.registers_per_thread.value;
-    int64_t copying = copying_need(p, dev, r), all = copying > need ? copying : need;
+    int64_t copying = warpgroup_copying(p, dev, r), all = copying > need ? copying : need;
     if (need > TAKEN_MOST) return most + 1;
     /* Registers move where one block has too few: ptxas refuses it where several are promised.  */
     if (hal_blocks_per_sm(dev, r->threads, (int)all, 0) > 0) return all;
     return ceil_div(copying + teams * need, teams + 1);
 }
 
-bool warpgroup_moves(const Problem *p, const Device *dev, const RProg *r, int64_t need,
-                     int64_t blocks, int *copying, int *computing) {
+bool warpgroup_moves(const Device *dev, const RProg *r, int64_t need, int64_t copying,
+                     int64_t blocks, int *computing) {
     int64_t threads = r->threads * blocks;
     int64_t each = (int64_t)dev->limits.registers_per_sm.value / threads / 8 * 8;
     int64_t teams = rprog_computing(dev, r) / (WARP * rprog_team(dev, r));
-    *copying = copying_need(p, dev, r);
-    int64_t left = ((teams + 1) * each - *copying) / teams / 8 * 8;
+    int64_t left = ((teams + 1) * each - copying) / teams / 8 * 8;
     *computing = (int)(left < TAKEN_MOST ? left : TAKEN_MOST);
     return each < need;
 }
@@ -341,6 +341,7 @@ const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r)
     const ComputeUnit *u = &dev->unit[r->unit];
     const int32_t *t = r->thread.extent;
     int rows = own_axis(r->swapped), columns = own_axis(!r->swapped), n = t[columns];
+    if (!matrix_takes_as(p, u, r->swapped)) return "the unit takes the operands in the other order";
     if (t[rows] != u->m.from || t[AX_K] != u->k.from || n < u->n.from || n > u->n.to ||
         (n - u->n.from) % u->n.step) {
         return "thread is not a tile of the unit";

@@ -84,6 +84,7 @@ void build_warpgroups(Builder *b, const RProg *start) {
                (second || (!first && build_worth_swapping(b, start->unit)));
     for (int swapped = most; swapped >= (int)second; swapped--) {
         RProg r = *start;
+        if (!matrix_takes_as(b->p, &b->dev->unit[r.unit], swapped)) continue;
         r.swapped = swapped;
         build_sizes(b, r);
     }

@@ -131,6 +131,13 @@ static void units(Arena *a) {
          "mma.m16n8k16.f16.f32 "},
         {"h200", MATMUL("f8e4m3", "f8e5m2", "bf16", "C[m,n] += A[m,k]*B[k,n]"),
          "mma.m16n8k32.f8e4m3.f8e5m2.f32 "},
+        /* The units of these two in the other order would be of warpgroups, too.  */
+        {"h200", "op f(A: f8e4m3[256,128], B: f8e5m2[256,128]) -> C: bf16[256,256] {"
+                 " C[m,n] += A[m,k]*B[n,k]; }",
+         "mma.m16n8k32.f8e4m3.f8e5m2.f32 wgmma.f8e4m3.f8e5m2.f32 "},
+        {"b200", "op f(A: f8e5m2[256,128], B: f8e4m3[256,128]) -> C: bf16[256,256] {"
+                 " C[m,n] += A[m,k]*B[n,k]; }",
+         "tcgen05.f8e5m2.f8e4m3.f32 tcgen05.f8e5m2.f8e4m3.f32.pair "},
         {"a100", MATMUL("f8e4m3", "f8e5m2", "bf16", "C[m,n] += A[m,k]*B[k,n]"),
          "mma.m16n8k16.f16.f32 "},
         {"a100", MATMUL("f8e4m3", "f8e4m3", "bf16", "C[m,n] += A[m,k]*B[k,n]"),
