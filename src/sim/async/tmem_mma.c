@@ -209,7 +209,7 @@ static void take_time(const TmemWork *k) {
     const TmemProduct *p = &k->product;
     double rows = tmem_rows(p, false) + (k->a_in_tmem ? 0 : tmem_rows(p, true));
     sim_timer_product(k->by.w, &(SimProduct){SCOPE_WARPGROUP, p->blocks, tmem_folds(p) ? 64 : 128,
-                                             p->n, p->k, p->scales, p->a, p->d},
+                                             p->n, p->k, p->scales, p->a, p->b, p->d},
                       rows * tmem_row_bytes(p));
 }
 

@@ -101,11 +101,11 @@ static void product(const Costs *c, SimCost *x, const SimInst *i) {
     bool known = true;
     if (i->ptx->op == OP_MMA) {
         const SimMma *s = i->extra;
-        p = (SimProduct){SCOPE_WARP, 1, s->m, s->n, s->k, s->scales, s->a, s->d};
+        p = (SimProduct){SCOPE_WARP, 1, s->m, s->n, s->k, s->scales, s->a, s->b, s->d};
     } else if (i->ptx->op == OP_WGMMA) {
         const WgmmaInst *s = i->extra;
         p = (SimProduct){SCOPE_WARPGROUP, 1, 64, s->shape.n, s->shape.k, 0, s->shape.a,
-                         s->shape.d};
+                         s->shape.b, s->shape.d};
         x->kind = COST_WGMMA;
     } else if (i->ptx->op == OP_TC_MMA || i->ptx->op == OP_TC_CP) {
         return;

@@ -34,16 +34,23 @@ static bool has_types(const ComputeUnit *x, const SimProduct *p) {
            (x->scale_k ? x->k.to / x->scale_k : 0) == p->scales;
 }
 
+static bool has_second(const ComputeUnit *x, const SimProduct *p) {
+    return x->a == TE_F4E2M1X2 || x->b == element_of(p->b);
+}
+
+/* One of the same first operand if there is none of both: of the shape, before others.  */
 int sim_product_unit(const Device *dev, const SimProduct *p) {
-    int same_types = -1;
+    int best = -1, most = 0;
     for (int u = 0; u < dev->n_unit; u++) {
         const ComputeUnit *x = &dev->unit[u];
         if (!has_types(x, p)) continue;
         int k = p->k / te_dtype_values(x->a);
-        if (fits(x->m, p->m) && fits(x->n, p->n) && fits(x->k, k)) return u;
-        same_types = u;
+        bool shape = fits(x->m, p->m) && fits(x->n, p->n) && fits(x->k, k);
+        int alike = 2 * shape + has_second(x, p);
+        if (alike == 3) return u;
+        if (alike >= most) best = u, most = alike;
     }
-    return same_types;
+    return best;
 }
 
 /* ---- tcgen05 ---- */

@@ -217,7 +217,7 @@ typedef struct {
     UnitScope scope;
     int blocks, m, n, k;
     int scales;               /* of a row; 0: none */
-    PtxType a, acc;
+    PtxType a, b, acc;
 } SimProduct;
 /* The unit of a profile that works it out, one of the same types if the shape is not in it; -1:
  * none does.  */
