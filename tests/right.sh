@@ -1,7 +1,7 @@
 #!/bin/bash
 # Programs whose kernels once had wrong numbers, read where nothing is, or were called wrong though they
-# were right: each is right now, over all its data, by the plan beside it or the one that is chosen.  SEED draws a third of those that take no
-# seconds; LONG=1 takes all.
+# were right: each is right now, over all its data, by the plan beside it or the one that is chosen.
+# SEED draws a third of those that take no seconds; LONG=1 takes all.
 . tests/tap
 cd "$dir" || exit 1
 number=0
