@@ -405,12 +405,24 @@ static void names_hide_no_factors(void **state) {
     check_becomes(args, "w[j,k] = B[j,k] * v[j,k/128]; x[i,k] = A[i,k] * u[i,k/128];"
                         " Y[i,j] = sum[k](x[i,k] * w[j,k]);",
                   "  Y[i,j] = sum[k](A[i,k] * u[i,k/128] * (B[j,k] * v[j,k/128]));\n");
+    check_becomes(args, "v2[j,k] = B[j,k] * 2; w[j,k] = v2[j,k] * s[j];"
+                        " Y[i,j] = sum[k](A[i,k] * w[j,k]);",
+                  "  Y_sum[i,j] = sum[k](A[i,k] * B[j,k]);\n  Y[i,j] = Y_sum[i,j] * 2 * s[j];\n");
     check_becomes(args, "w[j,k] = B[j,k] * s[j] @type(f16); Y[i,j] = sum[k](A[i,k] * w[j,k]);",
                   "  w[j,k] = B[j,k] * s[j] @type(f16);\n  Y[i,j] = sum[k](A[i,k] * w[j,k]);\n");
     check_becomes(args, "w[j,k] = exp(B[j,k]) * s[j]; Y[i,j] = sum[k](A[i,k] * w[j,k]);",
                   "  w[j,k] = exp(B[j,k]) * s[j];\n  Y[i,j] = sum[k](A[i,k] * w[j,k]);\n");
     check_becomes(args, "w[j,k] = B[j,k] * s[j]; Y[i,j] = sum[k](A[i,k] * w[j,k]) @written;",
                   "  w[j,k] = B[j,k] * s[j];\n  Y[i,j] = sum[k](A[i,k] * w[j,k]) @written;\n");
+}
+
+/* Not one that a product makes: it multiplies as it stores, as its neighbours do.  */
+static void factors_stay_with_sums(void **state) {
+    (void)state;
+    check_becomes("A: f32[4,8], B: f32[8,8], C: f32[8,5]) -> Y: f32[4,5]",
+                  "t[i,k] += A[i,j] * B[j,k]; u[i,k] = t[i,k] * 2; Y[i,n] += u[i,k] * C[k,n];",
+                  "  t[i,k] += A[i,j] * B[j,k];\n  u[i,k] = t[i,k] * 2;\n"
+                  "  Y[i,n] += u[i,k] * C[k,n];\n");
 }
 
 static void cheap_producers_are_substituted(void **state) {
@@ -657,6 +669,7 @@ int main(void) {
         cmocka_unit_test(ranges_start_at_zero),
         cmocka_unit_test(annotations_stay_with_their_reduction),
         cmocka_unit_test(names_hide_no_factors),
+        cmocka_unit_test(factors_stay_with_sums),
         cmocka_unit_test(cheap_producers_are_substituted),
         cmocka_unit_test(substitution_changes_no_value),
         cmocka_unit_test(what_nobody_reads_is_dropped),

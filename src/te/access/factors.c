@@ -12,6 +12,8 @@
  *
  *   w[n,k] = W[n,k] * s[n];  sum[k](A[m,k] * w[n,k])  ->  sum[k](A[m,k] * (W[n,k] * s[n]))
  *
+ * unless one of these is a temporary of that type, too: what makes it multiplies as it stores.
+ *
  * Only where what stays is a product: it is summed by units that multiply, which have room for two
  * operands.  The language leaves it open (docs/te-reference.md, "Factors of a sum"): roundings
  * differ, products and the sum without its factors may leave the range of numbers, and an infinite
@@ -172,13 +174,20 @@ static bool is_read(const TeExpr *e) {
     return e->kind == TE_READ || e->kind == TE_SCALAR || e->kind == TE_REAL || e->kind == TE_INT;
 }
 
+static bool is_own_temporary(const Te *te, const TeExpr *e, TeDtype type) {
+    if (e->kind != TE_READ) return false;
+    const TeTensor *t = &te->tensor[e->v.ref];
+    return t->role == TE_TEMP && t->dtype == type;
+}
+
 /* Is e, of that type, made of reads by factors and divisors alone?  */
-static bool multiplies_reads(const TeExpr *e, TeDtype type) {
+static bool multiplies_reads(const Te *te, const TeStmt *s, const TeExpr *e, TeDtype type) {
+    if (is_own_temporary(te, e, type)) return access_named_product(te, s, e);
     if (e->type != type || e->kind == TE_CAST || is_read(e)) return is_read(e);
-    if (e->kind == TE_NEG) return multiplies_reads(e->args[0], type);
+    if (e->kind == TE_NEG) return multiplies_reads(te, s, e->args[0], type);
     bool divides = e->kind == TE_DIV && is_read(e->args[1]);
-    return (divides || e->kind == TE_MUL) && multiplies_reads(e->args[0], type) &&
-           multiplies_reads(e->args[1], type);
+    return (divides || e->kind == TE_MUL) && multiplies_reads(te, s, e->args[0], type) &&
+           multiplies_reads(te, s, e->args[1], type);
 }
 
 const TeExpr *access_named_product(const Te *te, const TeStmt *s, const TeExpr *read) {
@@ -188,7 +197,7 @@ const TeExpr *access_named_product(const Te *te, const TeStmt *s, const TeExpr *
     while (made < end && made->tensor != read->v.ref) made++;
     bool named = made < end && t->role == TE_TEMP && t->dtype == read->type && !made->written &&
                  (made->fast || !s->fast) && !is_read(made->rhs);
-    return named && multiplies_reads(made->rhs, t->dtype) ? made->rhs : NULL;
+    return named && multiplies_reads(te, made, made->rhs, t->dtype) ? made->rhs : NULL;
 }
 
 /* Do neighbours in the sum share a factor of the product of reads?  */
@@ -207,7 +216,7 @@ static TeExpr *open_names(const Factors *f, TeExpr *e, bool *any) {
         TeExpr *at = te_expr_at(f->a, product, e->args);
         bool shares = shares_factor(at, f->summed);
         *any |= shares;
-        return shares ? at : e;
+        return shares ? open_names(f, at, any) : e;
     }
     bool factors = own && (e->kind == TE_MUL || e->kind == TE_DIV || e->kind == TE_NEG ||
                            e->kind == TE_ADD || e->kind == TE_SUB);
