@@ -45,18 +45,8 @@ int64_t rprog_tiles(const Problem *p, const RProg *r, int axis) {
     return n > 0 || axis == AX_K ? n : 1;
 }
 
-int32_t rprog_grid_rows(const RProg *r) {
-    return r->block.extent[AX_M] * (r->stats == STATS_TURNS ? rprog_in_turn(r) : 1);
-}
-
-int64_t rprog_row_tiles(const Problem *p, const RProg *r) {
-    return ceil_div(p->extent[AX_M], rprog_grid_rows(r));
-}
-
 int64_t rprog_outer_tiles(const Problem *p, const RProg *r) {
-    int64_t batches = rprog_tiles(p, r, AX_B);
-    if (r->stats == STATS_TURNS) return batches * rprog_row_tiles(p, r);
-    return batches * rprog_tiles(p, r, AX_M) * rprog_tiles(p, r, AX_N);
+    return rprog_tiles(p, r, AX_B) * rprog_tiles(p, r, AX_M) * rprog_tiles(p, r, AX_N);
 }
 
 bool rprog_may_be_ahead(const Device *dev, const RProg *r, int side) {

@@ -10,7 +10,6 @@
  * by which a check knows what a block must have computed, all follow from this.  */
 #ifndef ROLLER_RPROGRAM_INDEX_MAP_H
 #define ROLLER_RPROGRAM_INDEX_MAP_H
-#include "rprogram/derived.h"
 #include "rprogram/extents.h"
 #include "rprogram/rprog.h"
 
@@ -51,7 +50,7 @@ int64_t index_blocks(const IndexMap *m);
 bool index_ragged(const IndexMap *m, int axis);
 /* The same of a class of axes of `contract`, without a map.  */
 static inline bool rprog_ragged(const Problem *p, const RProg *r, int axis) {
-    return p->multiple[axis] % (axis == AX_M ? rprog_grid_rows(r) : r->block.extent[axis]) != 0;
+    return p->multiple[axis] % r->block.extent[axis] != 0;
 }
 /* Has the last block fewer boxes than the others, at some size?  */
 bool index_rest(Arena *a, const IndexMap *m);

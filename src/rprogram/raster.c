@@ -8,8 +8,6 @@ const char *rprog_raster_check(const RProg *r) {
         return "unknown raster";
     if (r->raster == RASTER_GROUPED ? r->group < 1 : r->group != 0)
         return "the group size does not go with the raster";
-    if (r->stats == STATS_TURNS && r->raster != RASTER_COLUMN)
-        return "`rows turns` has tiles of rows alone, in order (raster `column`)";
     return NULL;
 }
 
@@ -19,16 +17,10 @@ int64_t rprog_raster_rows(const Problem *p, const RProg *r) {
 }
 
 void rprog_set_raster(const Problem *p, int64_t rows, RProg *r) {
-    r->raster = r->stats == STATS_TURNS           ? RASTER_COLUMN
-                : rows == 1                       ? RASTER_ROW
+    r->raster = rows == 1                          ? RASTER_ROW
                 : rows >= rprog_tiles(p, r, AX_M) ? RASTER_COLUMN
                                                    : RASTER_GROUPED;
     r->group = r->raster == RASTER_GROUPED ? (int16_t)rows : 0;
-}
-
-void rprog_only_rows(RProg *r) {
-    r->raster = RASTER_COLUMN;
-    r->group = 0;
 }
 
 void rprog_set_batches(int64_t batches, RProg *r) {
@@ -47,8 +39,7 @@ bool rprog_cluster_fits(const Problem *p, const Device *dev, const RProg *r) {
     RProg together = *r;
     together.block.extent[axis] *= c;
     if (c > 1 && !rprog_static_axis(p, axis) && rprog_ragged(p, &together, axis)) return false;
-    int64_t tiles = side ? rprog_row_tiles(p, r) : rprog_tiles(p, r, axis);
-    return warpgroup_shares(r, side) && tiles % c == 0;
+    return warpgroup_shares(r, side) && rprog_tiles(p, r, axis) % c == 0;
 }
 
 bool rprog_cluster_order(const Problem *p, const Device *dev, RProg *r) {

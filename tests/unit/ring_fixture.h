@@ -14,10 +14,9 @@ typedef struct {
     Raster raster;
     int cluster;              /* where tiles allow it */
     Grid grid;
-    bool swapped, tail;       /* tail: the k-steps of tiles behind whole waves are dealt out; of
-                               * rows longer than the tile: blocks go along them in turns */
+    bool swapped, tail;       /* tail: the k-steps of tiles behind whole waves are dealt out */
 } RingFamily;
-enum { RING_FAMILIES = 40 };
+enum { RING_FAMILIES = 38 };
 extern const RingFamily ring_family[RING_FAMILIES];
 
 typedef struct {
