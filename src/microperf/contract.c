@@ -82,8 +82,9 @@ static double region_clocks(const Model *m, const RProg *r, const Step *s, const
                             double latency, double share) {
     double bytes = ph->resident * s->counts->region_sectors * SECTOR;
     if (!rprog_persistent(r) || r->region_slots == 0 || bytes <= 0) return 0;
-    double load = (latency + bytes / share) / ph->steps;
-    return (alone_clocks(m, r, s, ph->resident) + load) / r->region_slots;
+    double load = (greater(s->trips, 1) * latency + s->filling + bytes / share) / ph->steps;
+    double each = (alone_clocks(m, r, s, ph->resident) + load) / r->region_slots;
+    return s->trips > 0 ? greater(each, load) : each;     /* a team fills one after the other */
 }
 
 /* Adds the times of a phase, in clocks, to the steady terms.  */

@@ -275,6 +275,15 @@ static void count_planes(const Model *m, const RProg *r, int side, CountMemo *me
     double share = (double)r->warp.extent[own] / r->block.extent[own] / team;
     int chunks = r->block.extent[AX_K] * m->p->op[side].bytes / RTILE_ACCESS;
     c->fragment_wavefronts = count_block(m, r, side, memo) * share * chunks;
+    if (r->load[side].team) {
+        double requests = (double)x.lines * x.row / x.vec / WARP;
+        out->region_requests = requests;
+        out->region_joined = x.anywhere;
+        out->region_passes = requests * (1 + x.anywhere) * RTILE_ACCESS * WARP / MP_WAVEFRONT;
+        out->region_stores = requests * RTILE_ACCESS * WARP / MP_WAVEFRONT;
+        out->region_sectors = mp_region_sectors(m->p, r, side, &x);
+        return;
+    }
     out->region_requests = x.planes;
     out->region_stores = (double)rprog_region_slot(m->p, r, side) / (WARP * 4);
     out->region_sectors = mp_boxes_sectors(mp_region_sectors(m->p, r, side, &x), x.span);

@@ -19,7 +19,7 @@
  *       per block: a share of each step, and all of it in FILL
  *   by registers: the reads' wavefronts in L1, too; in FILL the instructions, and a latency of DRAM
  *       for every 8 requests of a warp, which are under way at once
- *   of accesses that begin anywhere: 2 reads, requests * 76 instructions
+ *   of accesses that begin anywhere: 2 reads, requests * 87 instructions
  *   wavefronts: of the addresses of a warp's first eight rows (rtile_wavefronts), for every k; by
  *       ldmatrix: of all rows of the block, at one k
  *   registers: 8 + places of rows  */

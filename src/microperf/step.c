@@ -43,9 +43,8 @@
 /* Instructions of a warp around the arithmetic, counted in compiled kernels: of one k-step (wait,
  * barrier, moving on in the ring of stages) and of one pass of a loop over its k.  */
 enum { STEP_ISSUE = 40, BODY_ISSUE = 14 };
-/* Instructions of one access to a region, of one entry of its table of places, and of one access
- * that is joined of two.  */
-enum { REGION_ISSUE = 16, ENTRY_ISSUE = 24, JOIN_ISSUE = 76 };
+/* Instructions of one access to a region, and of one entry of its table of places.  */
+enum { REGION_ISSUE = 16, ENTRY_ISSUE = 24 };
 /* Clocks from a product of matrices to the next one with the same accumulators, where the profile
  * does not say.  */
 enum { MMA_LATENCY = 33 };
@@ -57,14 +56,12 @@ static double group_products(const Model *m, const RProg *r) {
     return area * r->thread.extent[AX_K] / (rprog_packed(m->dev, r) ? RPROG_PACKED : 1);
 }
 
-/* A region that is loaded once: its part of each step.  By registers a warp has so many requests
- * under way.  */
-enum { AT_ONCE = 8 };
+/* A region that is loaded once: its part of each step.  */
 static void share_region(const Model *m, const RProg *r, const StepCounts *c, Step *s) {
     double steps = greater((double)rprog_tiles(m->p, r, AX_K), 1);
     double entries = whole((double)rprog_region_entries(m->p, r) / WARP);
     if (c->region_requests <= 0) return;
-    double issue = c->region_requests * (c->region_joined ? JOIN_ISSUE : REGION_ISSUE);
+    double issue = c->region_requests * (c->region_joined ? MP_JOIN_ISSUE : REGION_ISSUE);
     s->issue += (issue + entries * ENTRY_ISSUE) / steps;
     s->wavefronts += c->region_stores / steps;
     s->sectors += c->region_sectors / steps;
@@ -72,7 +69,7 @@ static void share_region(const Model *m, const RProg *r, const StepCounts *c, St
     if (c->region_passes <= 0) return;
     s->passes += c->region_passes / steps;
     s->filling = issue / m->issue;
-    s->trips = whole(c->region_requests / s->warps / AT_ONCE);
+    s->trips = whole(c->region_requests / s->warps / MP_AT_ONCE);
 }
 
 Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {

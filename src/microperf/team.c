@@ -61,12 +61,20 @@ OperandCounts mp_team_counts(const Model *m, const RProg *r, int side, StagePass
                                                MP_WAVEFRONT};
 }
 
+/* Of a step, whose share of the region the team brings.  */
+static double region_joins(const Model *m, const RProg *r, const StepCounts *c) {
+    double steps = greater((double)rprog_tiles(m->p, r, AX_K), 1);
+    return c->region_requests * MP_JOIN_ISSUE / steps;
+}
+
 double mp_team_issue(const Model *m, const RProg *r, const StepCounts *c) {
     enum { STEP_ISSUE = 24 };             /* counted in compiled kernels */
     double chunks = 0, step = 0;
     for (int side = 0; side < m->p->n_operand; side++) {
         if (r->load[side].team == 0) continue;
         step = r->load[side].team * STEP_ISSUE;
+        if (r->load[side].region) chunks += region_joins(m, r, c);
+        if (r->load[side].region) continue;
         chunks += (double)c->of[side].requests * mp_chunk_issue(m, r, side);
     }
     return step + chunks;
@@ -77,6 +85,8 @@ double mp_team_clocks(const Model *m, const RProg *r, const StepCounts *c) {
     double clocks = 0;
     for (int side = 0; side < m->p->n_operand; side++) {
         if (r->load[side].team == 0) continue;
+        if (r->load[side].region) clocks += region_joins(m, r, c) / r->load[side].team;
+        if (r->load[side].region) continue;
         double chunks = (double)c->of[side].requests / r->load[side].team;
         clocks += greater(chunks, DEPENDENT) * mp_chunk_issue(m, r, side);
         if (m->p->op[side].gathered) clocks += m->smem_latency;

@@ -45,7 +45,8 @@ static void ways_of(const Chains *x, const RProg *r, int load, LoadWays *out) {
     build_load_ways(&x->of[product], product ? r->unit_v : r->unit, rprog_load_side(load), &all);
     out->n = 0;
     for (const RLoad *l = all.way; l < all.way + all.n; l++)
-        if ((load == LOAD_A || !l->region) && !l->bytes && !l->raw) out->way[out->n++] = *l;
+        if ((load == LOAD_A || !l->region) && !(l->region && l->team) && !l->bytes && !l->raw)
+            out->way[out->n++] = *l;
 }
 
 /* Layouts of all tiles, boxes having but one; false: some load does not fit.  */

@@ -7,7 +7,8 @@
  * (PTX ISA, "tcgen05.mma": A in Tensor Memory).  */
 bool chain_groups_fit(const Problem *p, const ComputeUnit *u, const ComputeUnit *v) {
     bool takes = v->a_reg || (v->tmem && u->blocks <= 1 && v->blocks <= 1);
-    bool comes = warpgroup_copies(p, u, 0) || warpgroup_regions(p, u, 0);
+    bool comes = warpgroup_copies(p, u, 0) ||
+                 (warpgroup_regions(p, u, 0) && !warpgroup_joins(p, u, 0));
     return takes && u->scale_k == 0 && v->scale_k == 0 && comes && warpgroup_copies(p, u, 1) &&
            warpgroup_copies(p->next, v, 1);
 }

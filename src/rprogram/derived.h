@@ -31,10 +31,10 @@ static inline LoadFacts rprog_load_facts(LoadKind kind) {
 static inline bool rprog_through_registers(const RLoad *l) {
     return rprog_load_facts(l->kind).registers;
 }
-/* A region that boxes bring, from which lanes load the unit's first operand; any operand that the
- * unit takes from registers, of what lies in shared memory.  */
+/* A region that boxes or a team bring, from which lanes load the unit's first operand; any operand
+ * that the unit takes from registers, of what lies in shared memory.  */
 static inline bool rprog_region_boxes(const RLoad *l) {
-    return l->region && !rprog_load_facts(l->kind).chunks;
+    return l->region && (l->team > 0 || !rprog_load_facts(l->kind).chunks);
 }
 static inline bool rprog_by_lanes(const RLoad *l) { return l->raw || rprog_region_boxes(l); }
 /* Do boxes bring rows in another order, in which the results are, too?  */

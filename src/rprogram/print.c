@@ -67,6 +67,7 @@ static void print_load(Buf *out, const RLoad *l, const Device *dev) {
                dev->mover[l->mover].name, l->vec);
     if (l->region) {
         buf_puts(out, " region");
+        if (l->team) buf_printf(out, " team %d", l->team);
         return;
     }
     if (l->bytes) buf_puts(out, " bytes");

@@ -91,7 +91,8 @@ static void raw_facts(const Contract *c, const Device *dev, Side *s) {
 /* A box for each plane of a region, of which a read of four matrices has 16 rows by 32 bytes.  */
 static void boxes_facts(const Contract *c, const Device *dev, Side *s) {
     int most = dev->mover[s->l->mover].box_max;
-    if (!rprog_region_pixels(c->p, s->side, &s->region, &s->box, &s->region_traversed))
+    if (!s->l->team &&
+        !rprog_region_pixels(c->p, s->side, &s->region, &s->box, &s->region_traversed))
         rprog_region_box(c->p, s->side, &s->region, most, &s->box);
     s->span = s->region.span;
     s->boxes = s->region.planes;
@@ -198,6 +199,7 @@ static void side_facts(Contract *c, const Device *dev, Side *s) {
     s->row = (int)(s->room->row / s->elem);
     if (c->ring) ring_facts(c, dev, s);
     if (!rprog_load_facts(s->l->kind).chunks) return;
+    if (rprog_region_boxes(s->l)) return;
     if (s->l->region) region_facts(c, dev, s);
     else chunk_facts(c, s);
     s->spread = rprog_spread(dev, c->r, side);
@@ -239,7 +241,7 @@ static void sides_facts(Contract *c, const Device *dev) {
         if (s->made) continue;
         if (s->ring >= 0 && (!s->stays || !turns)) c->turns = s->ring;
         turns |= s->ring >= 0;
-        c->async |= rprog_copies_chunks(s->l);
+        c->async |= rprog_copies_chunks(s->l) || s->l->team > 0;
         c->staged |= rprog_waits(s->l);
         c->any_ahead |= s->ahead;
         c->spread |= s->spread;

@@ -164,6 +164,11 @@ static Status read_load(Reader *r, int side, RLoad *l) {
     if (which == MODULO && (s = reader_int(r, 2, RTILE_ACCESS, &v))) return s;
     l->modulo = which == MODULO ? (uint8_t)v : 0;
     if (which != ALONG && which != REGION && (s = reader_name(r, forms, 1, &which))) return s;
+    if (l->region && more_words(r)) {
+        if ((s = reader_name(r, forms + TEAM, 1, &which)) || (s = reader_int(r, 1, WARPS, &v)))
+            return s;
+        l->team = (uint8_t)v;
+    }
     if (l->region) {
         l->along = l->layout.inner = (uint8_t)own_axis(side);
         return ST_OK;

@@ -117,7 +117,7 @@ const char *rprog_ring_refusal(Arena *a, const Problem *p, const Device *dev) {
         if (warpgroup_fits(p, u)) return NULL;
         for (int side = 0; side < p->n_operand && !why; side++) {
             if (p->op[side].made || warpgroup_copies(p, u, side)) continue;
-            if (warpgroup_gathers(p, u, side)) continue;
+            if (warpgroup_gathers(p, u, side) || warpgroup_joins(p, u, side)) continue;
             int modulo = warpgroup_modulo(p, u, side, &box);
             maps += modulo;
             if (modulo) continue;

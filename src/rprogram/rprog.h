@@ -189,6 +189,8 @@
  *   divides the channels that a plane has of a pixel, so that a step's matrices are those of one
  *   place of the window: what the place adds to a row is added before the swizzle, which is of the
  *   sum's bits.  split == 1, no tail; blocks of a cluster share the other operand.
+ *   Where lines begin anywhere (LOAD_STAGED with `team`) threads of the warps that fill the ring
+ *   join chunks, as they do of regions without a ring, and put them where copies would.
  * - Stages are a ring.  Beside those that compute a block has four more warps, the last, a lane of
  *   which waits for an empty stage and issues its copies; the others wait for a full one.  The four
  *   leave registers to the others where these need more (rprog_ring_registers).  A stage is empty

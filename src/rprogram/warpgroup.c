@@ -63,9 +63,12 @@ int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r)
 enum { TAKEN_MOST = 240 };
 static int chunks_need(const RProg *r) {
     enum { STEP = 8, CHUNK = 3 };         /* an offset, and two subscripts that are tested */
+    /* Eight chunks under way: words of two accesses each, and where it begins in the first.  */
+    enum { JOINS = 8 * (2 * RTILE_ACCESS / 4 + 1) };
     int64_t need = 0;
     for (int side = 0; side < CONTRACTION_OPERANDS; side++)
-        if (r->load[side].team > 0) need += STEP + CHUNK * rprog_chunks(r, side).thread;
+        if (r->load[side].team > 0 && r->load[side].region) need += JOINS;
+        else if (r->load[side].team > 0) need += STEP + CHUNK * rprog_chunks(r, side).thread;
     return (int)in_eights(need);
 }
 
@@ -192,8 +195,11 @@ bool warpgroup_region(const Problem *p, const Device *dev, const RProg *r, int s
     RBox box;
     RLayout layout = box_layout(AX_K, BOX_SPAN, RTILE_ACCESS);
     LoadKind kind = rprog_pixels(p, side, &box) ? LOAD_PIXELS : LOAD_TILE;
-    int16_t mover = box_mover(dev, kind, &layout);
-    *out = (RLoad){.kind = kind, .mover = mover, .region = true,
+    enum { ALL = 4 };         /* warps that fill the ring */
+    bool joins = warpgroup_joins(p, &dev->unit[r->unit], side);
+    if (joins) kind = LOAD_STAGED;
+    int16_t mover = joins ? rprog_mover(dev, kind, RTILE_ACCESS) : box_mover(dev, kind, &layout);
+    *out = (RLoad){.kind = kind, .mover = mover, .region = true, .team = joins ? ALL : 0,
                    .vec = (uint8_t)(RTILE_ACCESS / te_dtype_bytes(dev->unit[r->unit].a)),
                    .along = (uint8_t)own_axis(side), .layout = {.inner = (uint8_t)own_axis(side)}};
     return mover >= 0 && warpgroup_regions(p, &dev->unit[r->unit], side);
@@ -205,6 +211,7 @@ static bool region_comes(const Problem *p, const Device *dev, const RLoad *l, in
     RBox box;
     int64_t rows;
     int most = dev->mover[l->mover].box_max;
+    if (l->team) return x->anywhere && x->parts <= 1;
     if (l->kind == LOAD_TILE) return rprog_region_box(p, side, x, most, &box);
     return x->lines <= most && rprog_region_pixels(p, side, x, &box, &rows);
 }
@@ -214,7 +221,8 @@ static const char *check_region(const Problem *p, const Device *dev, const RProg
     RLoad own;
     RRegion x;
     const RLoad *l = &r->load[side];
-    if (!warpgroup_region(p, dev, r, side, &own) || l->mover != own.mover || l->vec != own.vec)
+    if (!warpgroup_region(p, dev, r, side, &own) || l->mover != own.mover || l->vec != own.vec ||
+        l->team != own.team)
         return "copies of pixels or boxes bring no such region";
     if (l->raw || l->bytes || l->table || l->layout.bits || l->layout.pad)
         return "a region has no layout of its own";

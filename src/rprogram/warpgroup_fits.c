@@ -39,6 +39,16 @@ bool warpgroup_regions(const Problem *p, const ComputeUnit *u, int side) {
            (rprog_pixels(p, side, &box) || rprog_region_shared(p, side) >= REGION_SHARED);
 }
 
+bool warpgroup_joins(const Problem *p, const ComputeUnit *u, int side) {
+    bool anywhere = false;
+    if (!p->te || !warpgroup_regions(p, u, side)) return false;
+    const TeTensor *t = &p->te->tensor[p->con.operand[side].access.tensor];
+    for (int d = 0; d < t->rank - 1; d++)
+        anywhere |= t->shape[d].value > 1 &&
+                    t->stride[d].value * p->op[side].bytes % RTILE_ACCESS != 0;
+    return anywhere;
+}
+
 bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
     enum { WORD = 4 };
     int raw = 0, maps = 0, bytes = te_dtype_bytes(u->a);
@@ -47,7 +57,9 @@ bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
     for (int side = 0; side < p->n_operand; side++) {
         RRaw x;
         RBox box;
-        if (warpgroup_copies(p, u, side) || warpgroup_gathers(p, u, side)) continue;
+        if (warpgroup_copies(p, u, side) || warpgroup_gathers(p, u, side) ||
+            warpgroup_joins(p, u, side))
+            continue;
         int modulo = warpgroup_modulo(p, u, side, &box);
         maps += modulo;
         if (modulo) continue;

@@ -276,8 +276,8 @@ int rtile_region_span(int64_t channels) {
 }
 
 static bool lay_planes(const View *v, int bytes, RRegion *r) {
-    int64_t channels = v->tensor->shape[r->line].value * bytes;
-    if (!r->chunk || !r->whole || !reads_all(v, r, r->line)) return false;
+    int64_t channels = (int64_t)r->extent[r->line] * bytes;
+    if (!r->chunk || !r->whole || !(r->anywhere || reads_all(v, r, r->line))) return false;
     r->span = rtile_region_span(channels);
     r->planes = channels > r->span ? (int)(channels / r->span) : 1;
     return r->span > 0;
@@ -368,13 +368,13 @@ bool rtile_region(const Problem *p, int side, RRegionTile of, RRegion *out) {
     int chunk = RTILE_ACCESS / op->bytes;
     if (v.rank > 0 && by_chunks(&v, chunk)) out->chunk = chunk;
     if (!lay_lines(&v, out) || (out->period > 0 && out->rows >= out->line)) return false;
-    if (of.boxes && !lay_planes(&v, op->bytes, out)) return false;
     int widest = rtile_widest(v.tensor, p->align);
     while (widest > 1 && !aligned(&v, out, tile, widest)) widest /= 2;
     if (vec == 0) vec = widest;
-    out->anywhere = vec > widest && vec == out->chunk && !of.boxes &&
+    out->anywhere = vec > widest && vec == out->chunk &&
                     has_whole_accesses(&v, op->bytes, p->align);
     if (widest % vec && !out->anywhere) return false;
+    if (of.boxes && !lay_planes(&v, op->bytes, out)) return false;
     if (!lay_out(&v, vec, op->bytes, out) || !places_fit(&v, out, tile)) return false;
     pair_up(out, op->bytes);
     return true;

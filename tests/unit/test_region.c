@@ -86,6 +86,8 @@ static const Conv conv[] = {
     {"h200", "bf16", "f32", "", true, false, 2, 21, 12, 12, 24, 3, 3, 1, 1, 1, JOINS},
     {"rtx4090", "i8", "i32", "", true, false, 1, 27, 16, 16, 16, 3, 3, 1, 1, 1, JOINS},
     {"t4", "f16", "f16", "", true, true, 2, 9, 16, 11, 16, 5, 3, 1, 0, 1, JOINS},
+    {"h200", "f16", "f16", "", true, true, 4, 61, 12, 11, 64, 3, 3, 1, 1, 1, BOXES | JOINS},
+    {"h200", "bf16", "f32", "", true, true, 2, 127, 11, 12, 64, 3, 3, 1, 1, 1, BOXES | JOINS},
     {"a100", "f32", "f32", "@tf32", true, false, 1, 7, 16, 16, 8, 3, 3, 1, 1, 1, JOINS},
 };
 enum { CONVS = sizeof conv / sizeof *conv, FEW = 1, MANY = 24 };

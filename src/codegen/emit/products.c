@@ -25,6 +25,8 @@ static void copy(Kernel *k, const Node *n) {
         if (n->of < 0) ring_put(k);
         else if (room_written(n) == ROOM_STAGED) made_read(k);
         else if (room_written(n) == ROOM_FRAGMENTS) made_make(k);
+        else if (k->c->side[n->of].l->team > 0 && k->c->side[n->of].l->region)
+            region_fill(k, &k->c->side[n->of], n->ring);
         else if (k->c->side[n->of].l->team > 0) load_copy(k, n);
         else ring_copy(k, n);
         return;

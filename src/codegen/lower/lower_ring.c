@@ -87,7 +87,8 @@ static void add_region(const Make *m) {
 /* Places of the chunks that a thread copies.  */
 static void add_places(const Make *m) {
     for (const Side *s = m->c->side; s < m->c->end; s++)
-        if (s->l->team > 0) form_add(m->b, NODE_VALUES, VALUES_ADDRESS)->of = s->side;
+        if (s->l->team > 0 && !s->l->region)
+            form_add(m->b, NODE_VALUES, VALUES_ADDRESS)->of = s->side;
 }
 
 /* By one thread, or by a team, one of whose threads issues boxes.  */

@@ -105,8 +105,18 @@ static void copy_to_slot(FormBuilder *b, const Contract *c, int ring, bool team)
         n->bytes = team ? s->room->bytes : brought(s);
         Use *u = form_writes(b, n, ROOM_STAGE, s->room->of);
         u->data = !s->stays ? OF_NEXT : ring_counts(&b->layout->ring[ring]) ? OF_PUT : OF_ANY;
-        u->late = true;
+        u->late = n->done != DONE_AT_ONCE;
     }
+}
+
+/* A thread's stores are done when it says so, its copies tell themselves.  */
+static void tell_full(FormBuilder *b, const Contract *c, int ring) {
+    bool copies = false;
+    for (const Side *s = c->side; s < c->end; s++)
+        copies |= goes_by(s, ring, true) && s->room->filled == DONE_COPIES;
+    Sync *full = lower_barrier(b, copies ? SYNC_COMMIT : SYNC_ARRIVE, ring, RING_FULL);
+    full->by = BY_THREADS;
+    if (copies) full->after = DONE_COPIES;
 }
 
 static void fill(FormBuilder *b, int ring) {
@@ -123,9 +133,7 @@ static void fill(FormBuilder *b, int ring) {
     form_close(b);
     if (!has_team(c, ring)) return;
     copy_to_slot(b, c, ring, true);
-    Sync *full = lower_barrier(b, SYNC_COMMIT, ring, RING_FULL);
-    full->by = BY_THREADS;
-    full->after = DONE_COPIES;
+    tell_full(b, c, ring);
 }
 
 void lower_fill(FormBuilder *b, int ring) {

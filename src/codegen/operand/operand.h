@@ -87,6 +87,8 @@ void region_plane(const Kernel *k, const Side *s, int number, IrBox *x);
 /* region.c: an operand that is loaded before the first step.  */
 void region_constants(Kernel *k, const Side *s);
 void region_load(Kernel *k, const Side *s);
+/* That of the tile at hand to a slot of its ring, by the team that fills it.  */
+void region_fill(Kernel *k, const Side *s, int ring);
 /* Of one that boxes bring: places of the rows of the tile at hand; all matrices of a step, from
  * the slot at `from` to the registers to[slice][instruction].  */
 void region_place(Kernel *k, const Side *s);

@@ -5,7 +5,8 @@
  * Places are in bytes.  OperandAt.rows: of rows of the warp's tile, for the lane; the table: of k.
  */
 
-enum { ENTRY = 4, AT_ONCE = 8, LANE_ROWS = 16 };
+/* JOINED_OF: words of two accesses, and where the chunk begins in the first.  */
+enum { ENTRY = 4, AT_ONCE = 8, LANE_ROWS = 16, JOINED_OF = 2 * RTILE_ACCESS / 4 + 1 };
 
 void region_constants(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
@@ -22,6 +23,28 @@ static Ir open_shares(Kernel *k, int n, int unroll) {
     Ir i = k->var.i;
     ir_loop(cg, i, k->var.tid, ir_lt(cg, i, ir_int(cg, n)),
             (IrNext){IR_ADD, k->var.threads}, unroll);
+    return i;
+}
+
+static int chunks_of(const RRegion *g) { return g->row / g->vec * g->lines; }
+
+/* The same over chunks, by the threads that load the operand: the block's or a team's.  */
+static Ir first_chunk(const Kernel *k, const Side *s) {
+    int before = s->l->team ? contract_turns(k->c)->fill.first * WARP : 0;
+    return ir_add_n(k->cg, k->var.tid, -before);
+}
+
+static int loading(const Kernel *k, const Side *s) {
+    return s->l->team ? s->l->team * WARP : k->c->r->threads;
+}
+
+/* ..., `each` of them at a time.  */
+static Ir open_chunks(Kernel *k, const Side *s, int each, int unroll) {
+    Cg *cg = k->cg;
+    Ir i = k->var.i, all = ir_int(cg, chunks_of(&s->region));
+    Ir step = s->l->team ? ir_int(cg, loading(k, s)) : k->var.threads;
+    ir_loop(cg, i, first_chunk(k, s), ir_lt(cg, i, all), (IrNext){IR_ADD, ir_mul_n(cg, step, each)},
+            unroll);
     return i;
 }
 
@@ -58,6 +81,7 @@ static void begin(Kernel *k, const Side *s, const Ir *own) {
  * the region goes on in the next image.  */
 typedef struct {
     Ir line, x, above;
+    Ir number;                /* of those that are joined */
 } Chunk;
 
 /* Which image a line's row belongs to, beside the first; makes it the row in that.  */
@@ -132,23 +156,17 @@ static Ir bytes_inside(const Kernel *k, const Side *s, Ir x) {
     return ir_min(cg, all, ir_mul_n(cg, left, s->elem));
 }
 
-/* A chunk to the place `to` in the region: of two accesses, by the function of its mover, or
- * through registers.  */
-static void copy_chunk(Kernel *k, const Side *s, Ir from, Ir test, Ir x, Ir to) {
+/* A chunk to the place `to` in the region, by the function of its mover, or through registers.  */
+static void copy_chunk(Kernel *k, const Side *s, Ir from, Ir test, Ir to) {
     Cg *cg = k->cg;
-    bool anywhere = s->region.anywhere;
-    Ir region = operand_at(k, s)->region, inside = test ? test : ir_bool(cg, true);
-    if (!anywhere && !rprog_copies_chunks(s->l)) {
+    Ir region = operand_at(k, s)->region;
+    if (!rprog_copies_chunks(s->l)) {
         move_chunk(k, s, from, test, ir_add(cg, ir_add(cg, k->var.smem, region), to));
         return;
     }
-    Ir address = ir_add(cg, ir_add(cg, k->var.shared, region), to);
-    if (anywhere)
-        ir_do(cg, ir_call(cg, ir_type(IR_VOID), "rl_join_16", 4, address, from,
-                          bytes_inside(k, s, x), inside));
-    else
-        ir_copy(cg, &(IrCopy){.mover = load_function(k, s), .to = address, .from = from,
-                              .inside = inside});
+    ir_copy(cg, &(IrCopy){.mover = load_function(k, s), .from = from,
+                          .to = ir_add(cg, ir_add(cg, k->var.shared, region), to),
+                          .inside = test ? test : ir_bool(cg, true)});
 }
 
 /* Element of its line that chunk i begins with.  */
@@ -158,19 +176,82 @@ static Ir chunk_element(const Kernel *k, const Side *s, Ir i) {
     return ir_let_as(cg, IR_I32, "x", ir_mul_n(cg, ir_rem(cg, i, per), s->region.vec));
 }
 
-/* A thread whose chunks are all at the same place of their lines has it before the loop.  */
+static Ir place_in_region(const Kernel *k, const Side *s, Chunk c) {
+    const Cg *cg = k->cg;
+    Ir to = ir_add(cg, ir_mul(cg, c.line, operand_at(k, s)->line), c.x);
+    return ir_mul(cg, to, ir_int(cg, s->elem));
+}
+
+/* The address of a chunk in a slot: planes of lines behind each other, in the swizzle that copies
+ * by boxes have.  */
+static Ir place_in_slot(Kernel *k, const Side *s, Chunk c, Ir slot) {
+    Cg *cg = k->cg;
+    Ir byte = ir_mul_n(cg, c.x, s->elem), span = ir_int(cg, s->span);
+    Ir at = ir_add(cg, ir_mul_n(cg, ir_as(cg, IR_I32, c.line), s->span), ir_rem(cg, byte, span));
+    if (s->boxes > 1) at = ir_add(cg, at, ir_mul_n(cg, ir_div(cg, byte, span), s->box_bytes));
+    at = ir_let_as(cg, IR_I32, "at", at);
+    Ir moved = ir_binary(cg, IR_SHR, at, ir_int(cg, RREGION_SHIFT));
+    moved = ir_binary(cg, IR_AND, moved, ir_int(cg, rprog_region_swizzle(&s->region)));
+    return ir_add(cg, slot, ir_binary(cg, IR_XOR, at, moved));
+}
+
+/* Sets line and element of chunk i; a thread whose chunks are all at the same element of their
+ * lines has it before the loop.  */
+static void place_chunk(Kernel *k, const Side *s, Ir i, Chunk *c) {
+    Cg *cg = k->cg;
+    int per = s->region.row / s->region.vec;
+    c->line = ir_let_as(cg, IR_U32, "line", ir_div(cg, i, ir_number(cg, IR_U32, per)));
+    if (loading(k, s) % per != 0) c->x = chunk_element(k, s, i);
+}
+
+static Chunk before_chunks(Kernel *k, const Side *s, Ir above) {
+    bool fixed = loading(k, s) % (s->region.row / s->region.vec) == 0;
+    return (Chunk){.x = fixed ? chunk_element(k, s, first_chunk(k, s)) : NULL, .above = above};
+}
+
 static void copy_chunks(Kernel *k, const Side *s, Ir above) {
     Cg *cg = k->cg;
-    const RRegion *g = &s->region;
-    int per = g->row / g->vec;
-    bool fixed = k->c->r->threads % per == 0;
-    Chunk c = {.x = fixed ? chunk_element(k, s, k->var.tid) : NULL, .above = above};
-    Ir test, i = open_shares(k, per * g->lines, AT_ONCE);
-    c.line = ir_let_as(cg, IR_U32, "line", ir_div(cg, i, ir_number(cg, IR_U32, per)));
-    if (!fixed) c.x = chunk_element(k, s, i);
+    Chunk c = before_chunks(k, s, above);
+    Ir test, i = open_chunks(k, s, 1, AT_ONCE);
+    place_chunk(k, s, i, &c);
     Ir from = ir_add(cg, operand_at(k, s)->src, chunk_offset(k, s, c, &test));
-    Ir to = ir_add(cg, ir_mul(cg, c.line, operand_at(k, s)->line), c.x);
-    copy_chunk(k, s, from, test, c.x, ir_mul(cg, to, ir_int(cg, s->elem)));
+    copy_chunk(k, s, from, test, place_in_region(k, s, c));
+    ir_close(cg);
+}
+
+/* A loop over the chunks that a thread has under way.  */
+static Ir open_some(Kernel *k, const Side *s, Ir first, Chunk *c) {
+    Cg *cg = k->cg;
+    Ir u = ir_count_of(cg, k->var.u, AT_ONCE, IR_UNROLL_ALL);
+    Ir at = ir_add(cg, first, ir_mul_n(cg, u, loading(k, s)));
+    c->number = ir_let(cg, "chunk", at);
+    place_chunk(k, s, c->number, c);
+    return u;
+}
+
+/* Chunks that begin anywhere, of two accesses each.  All that a thread has under way are loaded
+ * before the first is joined: compilers that choose the order load one, join it, and so on.  To the
+ * region of all steps, or (not NULL) a slot at this address.  */
+static void join_chunks(Kernel *k, const Side *s, Ir above, Ir slot) {
+    Cg *cg = k->cg;
+    Ir all = ir_int(cg, chunks_of(&s->region)), test;
+    Chunk c = before_chunks(k, s, above);
+    Ir i = open_chunks(k, s, AT_ONCE, 1);
+    Ir words = ir_array(cg, ir_type(IR_U32), "words", AT_ONCE, JOINED_OF, 0);
+    Ir u = open_some(k, s, i, &c);
+    Ir from = ir_add(cg, operand_at(k, s)->src, chunk_offset(k, s, c, &test));
+    test = ir_both(cg, test, ir_lt(cg, c.number, all));
+    ir_do(cg, ir_call(cg, ir_type(IR_VOID), "rl_two_16", 4, ir_element(cg, words, u), from,
+                      bytes_inside(k, s, c.x), test));
+    ir_close(cg);
+    u = open_some(k, s, i, &c);
+    Ir to = slot ? place_in_slot(k, s, c, slot) : place_in_region(k, s, c);
+    if (!slot) to = ir_add(cg, ir_add(cg, k->var.shared, operand_at(k, s)->region), to);
+    ir_if(cg, ir_lt(cg, c.number, all));
+    ir_do(cg, ir_call(cg, ir_type(IR_VOID), "rl_join_16", 3, to, ir_element(cg, words, u),
+                      bytes_inside(k, s, c.x)));
+    ir_close(cg);
+    ir_close(cg);
     ir_close(cg);
 }
 
@@ -326,12 +407,27 @@ void region_load(Kernel *k, const Side *s) {
     ir_scope(cg);
     first_digits(k, s, digit, &first, &row);
     begin(k, s, digit);
-    copy_chunks(k, s, row ? ir_mul(cg, row, ir_int(cg, g->by)) : NULL);
+    Ir above = row ? ir_mul(cg, row, ir_int(cg, g->by)) : NULL;
+    if (g->anywhere) join_chunks(k, s, above, NULL);
+    else copy_chunks(k, s, above);
     fill_zeros(k, s);
     fill_table(k, s);
     row_places(k, s, first, row);
     ir_close(cg);
     ir_simple(cg, IR_STMT_BLANK);
+}
+
+void region_fill(Kernel *k, const Side *s, int ring) {
+    Cg *cg = k->cg;
+    Ir digit[TE_MAX_INDICES] = {ir_int(cg, 0)}, first = NULL, row = NULL;
+    ir_note(cg, "region: operand %c, %d lines of %d elements", s->id, (int)s->region.lines,
+            (int)s->region.row);
+    ir_scope(cg);
+    first_digits(k, s, digit, &first, &row);
+    begin(k, s, digit);
+    Ir slot = ir_let(cg, "to", ring_tile(k, s, ring));
+    join_chunks(k, s, row ? ir_mul(cg, row, ir_int(cg, s->region.by)) : NULL, slot);
+    ir_close(cg);
 }
 
 void region_advance(Kernel *k, const Side *s) {

@@ -53,18 +53,23 @@ const PreludeRow prelude_async[] = {
         "\"r\"((int)wanted));\n"
         "    return x;\n"
         "}\n"},
-    /* 16 bytes from anywhere, `bytes` of them and zeros behind: joined of the two accesses that
-     * they lie in.  Zeros where they are not `inside`.  */
-    {"rl_join_16", 70,
-     FN "void rl_join_16(unsigned to, const void *from, int bytes, "
-        "bool inside) {\n"
+    /* 16 bytes from anywhere, `bytes` of them and zeros behind: w has the words of the two accesses
+     * that they lie in, zeros where they are not `inside`, and the byte where they begin.  */
+    {"rl_two_16", 70,
+     FN "void rl_two_16(unsigned (&w)[9], const void *from, int bytes, bool inside) {\n"
         "    const int by = (int)((unsigned long long)from & 15);\n"
         "    const char *p = (const char *)from - by;\n"
         "    const uint4 x = rl_load_wanted(p, inside);\n"
         "    const uint4 y = rl_load_wanted(p + 16, inside && by + bytes > 16);\n"
+        "    w[0] = x.x, w[1] = x.y, w[2] = x.z, w[3] = x.w;\n"
+        "    w[4] = y.x, w[5] = y.y, w[6] = y.z, w[7] = y.w, w[8] = by;\n"
+        "}\n"},
+    {"rl_join_16", 70,
+     FN "void rl_join_16(unsigned to, const unsigned (&w)[9], int bytes) {\n"
+        "    const int by = w[8];\n"
         "    const bool two = by & 8, one = by & 4;\n"
-        "    unsigned a = two ? x.z : x.x, b = two ? x.w : x.y, c = two ? y.x : x.z;\n"
-        "    unsigned d = two ? y.y : x.w, e = two ? y.z : y.x, f = two ? y.w : y.y;\n"
+        "    unsigned a = two ? w[2] : w[0], b = two ? w[3] : w[1], c = two ? w[4] : w[2];\n"
+        "    unsigned d = two ? w[5] : w[3], e = two ? w[6] : w[4], f = two ? w[7] : w[5];\n"
         "    a = one ? b : a, b = one ? c : b, c = one ? d : c, d = one ? e : d, e = one ? f : e;\n"
         "    a = rl_first(__funnelshift_r(a, b, by % 4 * 8), bytes);\n"
         "    b = rl_first(__funnelshift_r(b, c, by % 4 * 8), bytes - 4);\n"
