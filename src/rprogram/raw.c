@@ -1,6 +1,7 @@
 /* Operands that a unit of warpgroups takes from registers: what shared memory has of them, and how
  * lanes read that.  */
 #include "rprogram/matrix.h"
+#include "te/tree/tree.h"
 
 /* The read of the elements that move along k, the only one; all others are the same at all k of a
  * step.  */
@@ -11,7 +12,7 @@ static bool part_reads(const Problem *p, const Operand *o, int step, RRaw *out) 
         bool again = out->read && access_same(out->read, all.at[i]);
         for (int j = 0; j < out->n; j++) again |= access_same(out->other[j], all.at[i]);
         if (again) continue;
-        if (all.at[i]->other) return false;
+        if (all.at[i]->other || !te_zero_outside(p->te, all.at[i])) return false;
         if (!rtile_same_along(s, all.at[i], &p->con.axis[AX_K], step)) {
             if (out->read) return false;
             out->read = all.at[i];

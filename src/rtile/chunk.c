@@ -1,5 +1,6 @@
 /* Reads of an expression at neighbouring points: what one access can fetch for all of them.  */
 #include "rtile/facts.h"
+#include "te/tree/tree.h"
 
 static bool is_one(const TeExtent *e) { return !e->expr && e->value == 1; }
 
@@ -93,7 +94,7 @@ static int run_width(const Te *te, const TeStmt *s, const TeExpr *read, int inde
 }
 
 static int read_width(const Te *te, const TeStmt *s, const TeExpr *read, int index, int vec) {
-    return read->other ? 0 : run_width(te, s, read, index, vec);
+    return read->other || !te_zero_outside(te, read) ? 0 : run_width(te, s, read, index, vec);
 }
 
 int chunk_gathered(const Te *te, const TeStmt *s, const TeExpr *read, const FusedAxis *axis,

@@ -13,8 +13,9 @@ static TeDtype type_of_either(const TeExpr *x, const TeExpr *y, TeDtype otherwis
     return te_is_zero(y) || value_type(y) == t ? t : otherwise;
 }
 
-/* The narrowest type known to hold every value of an expression.  */
+/* The narrowest type known to hold every value of an expression, and 0.  */
 static TeDtype value_type(const TeExpr *e) {
+    if (!te_dtype_zero(e->store)) return e->type;
     if (e->kind == TE_READ && e->other) return te_is_zero(e->other) ? e->store : e->type;
     if (e->kind == TE_SELECT) return type_of_either(e->args[1], e->args[2], e->type);
     if (e->kind != TE_CAST) return e->kind == TE_READ ? e->store : e->type;
@@ -83,10 +84,11 @@ static double chunk_bytes(const Problem *p, const TeExpr *e, const FusedAxis *ax
     return bytes / vec;
 }
 
-/* A read that is gathered: where it is outside, a 0 stands for it.  */
-static bool is_gathered(const Operand *o) {
+/* A read that is gathered: bytes of 0 stand for it outside, of the tile's ends, too.  */
+static bool is_gathered(const Te *te, const Operand *o) {
     const TeExpr *e = o->expr;
-    return !o->read && e->kind == TE_READ && (!e->other || te_is_zero(e->other));
+    return !o->read && e->kind == TE_READ && te_dtype_zero(te->tensor[e->v.ref].dtype) &&
+           te_zero_outside(te, e);
 }
 
 /* Each point has an element of its own, as far as the tensor has so many.  */
@@ -144,7 +146,7 @@ void operand_describe(const Operand *o, int side, int align, Problem *p) {
         op->ops = expr_ops_in_run(o->expr, rtile_chunk_index(s, along), vec);
         op->chunk_bytes = chunk_bytes(p, o->expr, along, vec, align);
     }
-    if (is_gathered(o)) describe_gathered(p, o, side, align, op);
+    if (is_gathered(p->te, o)) describe_gathered(p, o, side, align, op);
     if (!a.affine) {
         if (op->vec_k > 1) chunk_rows(k->extent, &op->run_k, &op->stride_k, &op->stride_mn);
         if (op->vec_mn > 1) chunk_rows(mn->extent, &op->run_mn, &op->stride_mn, &op->stride_k);

@@ -38,11 +38,6 @@ static int inner_of(const Problem *p) {
     return inner;
 }
 
-/* Is an element outside of the tensor 0, or not asked for?  */
-static bool is_zero_outside(const TeExpr *read) {
-    return !read->other || te_is_zero(read->other);
-}
-
 /* Tests what can leave the tensor; false if that is not provided for: numbers that do not fit,
  * sizes known at run time.  */
 static bool guard_all(const Problem *p, const TeStmt *s, PermuteSource *x) {
@@ -56,7 +51,7 @@ static bool guard_all(const Problem *p, const TeStmt *s, PermuteSource *x) {
         if (t->shape[d].value > EXTENT_MAX || access_wide(s, f, beyond)) return false;
         x->guarded = true;
     }
-    return !x->guarded || (!p->te->runtime && is_zero_outside(x->read));
+    return !x->guarded || (!p->te->runtime && te_zero_outside(p->te, x->read));
 }
 
 /* Values of an index at which the read may be inside of its tensor.  */
@@ -127,7 +122,8 @@ int rtile_permute_source(const Problem *p, const TeStmt *s, const TeExpr *read) 
         if (!same_offset(p->te, &x, &from->access)) continue;
         size_t subs = (size_t)p->te->tensor[x.tensor].rank * sizeof *x.sub;
         bool same = memcmp(x.sub, from->access.sub, subs) == 0;
-        if (from->guarded ? same && is_zero_outside(read) : same || !leaves(p, s, &x)) return k;
+        bool zero = from->guarded && te_zero_outside(p->te, read);
+        if (from->guarded ? same && zero : same || !leaves(p, s, &x)) return k;
     }
     return -1;
 }

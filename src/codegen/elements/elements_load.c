@@ -102,7 +102,7 @@ static Ir access_test(Kernel *k, int stmt, const Access *x, Ir p, int width) {
     return test;
 }
 
-/* Pieces outside are not read: their elements are the else value, or are not asked for.  */
+/* Pieces outside are not read: their elements are the else value, or 0.  */
 static void load_accesses(Kernel *k, int stmt, const Access *x, int width) {
     Cg *cg = k->cg;
     const TeExpr *other = x->read->other;
@@ -111,11 +111,12 @@ static void load_accesses(Kernel *k, int stmt, const Access *x, int width) {
     int64_t by[TE_MAX_RANK] = {0};
     Ir at = cg_pointer(cg, x->tensor, stream_read(k, stmt, x, &first, by), by), inside = NULL;
     Vectors to = declare(k, dtype, width, true);
-    if (other)
+    bool zeros = !other && te_dtype_zero(dtype);
+    if (!zeros)
         inside = ir_array(cg, ir_type(IR_BOOL), ir_numbered(cg, "inside", to.n), to.count, 0, 0);
     Ir p = ir_count(cg, "p", to.count, IR_UNROLL_ALL);
     Ir test = access_test(k, stmt, x, p, width);
-    if (other) {
+    if (!zeros) {
         ir_set(cg, ir_element(cg, inside, p), test);
         test = ir_element(cg, inside, p);
     }
@@ -125,9 +126,9 @@ static void load_accesses(Kernel *k, int stmt, const Access *x, int width) {
     ir_close(cg);
     ir_close(cg);
     Ir value = element_of(k, &to, dtype);
-    if (other)
+    if (!zeros)
         value = ir_select(cg, ir_element(cg, inside, access_of_lane(k, &to)), value,
-                          cg_expr(&first, other, x->read->type));
+                          cg_outside(&first, other, x->read->type));
     elements_give(k, stmt, x->read, value);
 }
 

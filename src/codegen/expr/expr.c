@@ -241,6 +241,10 @@ Ir cg_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by) {
     return survey_subscript(&s, root, by);
 }
 
+Ir cg_outside(const CgPoint *p, const TeExpr *other, TeDtype type) {
+    return other ? cg_expr(p, other, type) : cg_int(p->cg, type, 0);
+}
+
 Ir cg_extent(const Cg *c, const TeExtent *e) {
     if (!e->expr) return cg_int(c, TE_I64, e->value);
     Cg copy = *c;

@@ -101,6 +101,8 @@ Ir cg_offset(const Cg *c, int tensor, const Ir *sub);
 bool cg_single(const Cg *c, int tensor, int d);
 /* Subscript d of a read at a point without the constant that it adds to *by.  */
 Ir cg_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by);
+/* What a read of that type gives outside of its tensor: the else value, or 0 if it is NULL.  */
+Ir cg_outside(const CgPoint *p, const TeExpr *other, TeDtype type);
 Ir cg_offset_apart(const Cg *c, int tensor, const Ir *sub, const int64_t *by);
 bool cg_apart_wide(const Cg *c, int tensor, const int64_t *by);    /* it needs 64 bits */
 Ir cg_element(const Cg *c, int tensor, Ir offset, const int64_t *by);

@@ -88,8 +88,7 @@ static TeExtent stride_along(const TeTensor *t, int d) {
 static void put_other(Kernel *k, const WindowSource *x, Ir to, Ir u, int width) {
     Cg *cg = k->cg;
     CgPoint point = elements_point(k, k->task->p->group->root, true);
-    Ir other = x->other ? cg_expr(&point, x->other, x->read->type)
-                        : cg_int(cg, x->read->type, 0);
+    Ir other = cg_outside(&point, x->other, x->read->type);
     Ir p = ir_count(cg, "p", width, IR_UNROLL_ALL);
     ir_set(cg, ir_element(cg, to, ir_add(cg, ir_mul_n(cg, u, width), p)), other);
     ir_close(cg);

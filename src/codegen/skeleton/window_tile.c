@@ -168,8 +168,8 @@ static Ir tested_value(Kernel *k, Ir test, Ir value) {
     Cg *cg = k->cg;
     const WindowSource *w = tiled(k);
     CgPoint point = elements_point(k, k->task->p->group->root, true);
-    Ir other = w->other ? cg_expr(&point, w->other, w->read->type) : cg_int(cg, w->read->type, 0);
-    Ir x = ir_variable(cg, ir_compute(w->read->type), "value", other);
+    Ir x = ir_variable(cg, ir_compute(w->read->type), "value",
+                       cg_outside(&point, w->other, w->read->type));
     ir_if(cg, test);
     ir_set(cg, x, value);
     ir_close(cg);

@@ -81,10 +81,10 @@ static const TeExpr *pair_of(const Te *te, const TeStmt *s, const TeExpr *e, int
 }
 
 /* Adds an element or a scale; its bits.  */
-static int add_read(const TeExpr *e, int half, ScaledFactors *f) {
+static int add_read(const Te *te, const TeExpr *e, int half, ScaledFactors *f) {
     bool scale = half < 0 && is_scale(f, e);
     int *n = scale ? &f->n_scale : &f->n_element;
-    f->other |= *n == OPERANDS || (scale && e->other);
+    f->other |= *n == OPERANDS || (scale && (e->other || !te_zero_outside(te, e)));
     if (f->other) return NONE;
     if (!scale) f->half[*n] = half;
     (scale ? f->scale : f->element)[(*n)++] = e;
@@ -108,7 +108,7 @@ static int add_factors(const Te *te, const TeStmt *s, const TeExpr *e, ScaledFac
     }
     const TeExpr *read = e->kind == TE_READ ? e : pair_of(te, s, e, &half);
     f->other |= !read;
-    return read ? add_read(read, half, f) : NONE;
+    return read ? add_read(te, read, half, f) : NONE;
 }
 
 bool access_scaled_factors(const Te *te, const TeStmt *s, const TeExpr *sum, ScaledFactors *f) {

@@ -219,10 +219,10 @@ void contraction_describe(const Te *te, const TeStmt *s, const TeExpr *e, Operan
     if (widens_bytes(r))
         r = r->args[0];
     out->compute = out->storage = e->type;
-    if (r->kind != TE_READ || (r->other && !te_is_zero(r->other)))
-        return;
     /* Bytes 0 stand for what is not read, in rows and columns of a tile that lie outside, too.  */
-    if (!te_dtype_zero(te->tensor[r->v.ref].dtype)) return;
+    if (r->kind != TE_READ || !te_dtype_zero(te->tensor[r->v.ref].dtype) ||
+        !te_zero_outside(te, r))
+        return;
     access_read(te, s, r, &out->access);
     if (out->access.affine && !out->access.joined) {
         out->read = r;

@@ -71,6 +71,11 @@ bool te_is_zero(const TeExpr *e) {
     return (e->kind == TE_INT || e->kind == TE_BOOLEAN) && e->v.i == 0;
 }
 
+bool te_zero_outside(const Te *te, const TeExpr *read) {
+    bool zero = !read->other || te_is_zero(read->other);
+    return te_always_inside(read) || (zero && te_dtype_zero(te->tensor[read->v.ref].dtype));
+}
+
 /* Does it take neither elements nor scalars to decide e?  */
 static bool is_of_indices(const TeExpr *e) {
     for (int i = 0; i < e->n_args; i++) {

@@ -25,6 +25,8 @@ int te_expr_depth(const TeExpr *e);
 bool te_extent_same(const TeExtent *x, const TeExtent *y);
 /* Is it the literal 0, whose bytes are 0, too (-0.0 has others)?  Casts do not count.  */
 bool te_is_zero(const TeExpr *e);
+/* Do bytes of 0 say what the read gives outside of its tensor, if it can be there?  */
+bool te_zero_outside(const Te *te, const TeExpr *read);
 static inline bool te_is_literal(const TeExpr *e) {
     return e->kind == TE_INT || e->kind == TE_REAL || e->kind == TE_BOOLEAN;
 }
