@@ -23,8 +23,8 @@ static const char *const ops[] = {
     " u[n,h,w] = sum[c](X[n,c,h,w]) / 150; I[n,h,w] = argmax[c](X[n,c,h,w]);"
     " v[n,h,w] = sum[c]((X[n,c,h,w] - u[n,h,w]) * (X[n,c,h,w] - u[n,h,w])) / 150;"
     " Y[n,c,h,w] = (X[n,c,h,w] - u[n,h,w]) * rsqrt(v[n,h,w] + 0.25) * g[c]; }",
-    "op f(X: f32[4,11,72], W: f32[72]) -> Y: f32[72,4,11] {"
-    " s[c] = sum[a,b](abs(X[a,b,c]) * W[c]); Y[c,a,b] = X[a,b,c] / (1 + s[c]); }"};
+    ("op f(X: f32[4,11,72], W: f32[72]) -> Y: f32[72,4,11] {"
+     " s[c] = sum[a,b](abs(X[a,b,c]) * W[c]); Y[c,a,b] = X[a,b,c] / (1 + s[c]); }")};
 enum { OPS = sizeof ops / sizeof *ops };
 
 /* Threads of a row in several rounds of parts, or in one; as many rows as fill warps; a thread of a

@@ -113,7 +113,7 @@ static RollerStatus make_stage(RollerCtx *ctx, Stage stage, Made *m) {
 /* Everything up to a stage.  */
 static RollerStatus make(RollerCtx *ctx, Stage upto, Made *m) {
     RollerStatus s = ROLLER_OK;
-    for (int stage = PLAN; !s && stage <= (int)upto; stage++) s = make_stage(ctx, stage, m);
+    for (Stage stage = PLAN; !s && stage <= upto; stage++) s = make_stage(ctx, stage, m);
     return s;
 }
 
@@ -186,7 +186,7 @@ static void can_end(Stage stage, bool asks) {
 
 static void every_step_can_end_it(void **state) {
     (void)state;
-    for (int stage = PLAN; stage < STAGES; stage++) {
+    for (Stage stage = PLAN; stage < STAGES; stage++) {
         can_end(stage, false);
         can_end(stage, true);
     }

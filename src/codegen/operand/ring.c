@@ -85,7 +85,7 @@ KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s, int numbe
     if (s->l->region) return region_map(a, c, s);
     int inner = s->span / s->elem;
     KernelMap map = ring_map(a, c->p, s->l->raw ? &s->raw.access : &s->o->access, &s->box);
-    map.fixed.swizzle = rprog_box_swizzle(&s->l->layout);
+    map.fixed.swizzle = (int)rprog_box_swizzle(&s->l->layout);
     map.fixed.promotion = 2;
     for (int i = 0; i < s->box.rank; i++) {
         const RBoxDim *d = &s->box.dim[i];

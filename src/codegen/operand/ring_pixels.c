@@ -31,7 +31,7 @@ KernelMap pixels_map(Arena *a, const Contract *c, const Side *s) {
     int last = b->rank - 1;
     KernelMap map = {.tensor = s->o->access.tensor,
                      .fixed = {.im2col = true, .type = tensor_map_type(s->o->storage, false),
-                               .rank = b->rank, .swizzle = rprog_box_swizzle(&s->l->layout),
+                               .rank = b->rank, .swizzle = (int)rprog_box_swizzle(&s->l->layout),
                                .promotion = 2, .channels = (uint32_t)(s->span / s->elem),
                                .pixels = (uint32_t)(s->extent / s->parts)}};
     if (s->l->region) {
