@@ -66,6 +66,35 @@ static int64_t *any_sizes(const Trip *t, Rng *rng) {
     return value;
 }
 
+static bool warpgroups(const Device *dev, const RProg *r) {
+    return r->skeleton == SK_CONTRACT && dev->unit[r->unit].b_smem;
+}
+
+/* Other blocks for the same tiles: clusters, and ones that stay, where they are right.  */
+static void draw_blocks(const Problem *p, const Device *dev, Rng *rng, RProg *r) {
+    static const StoreVia via[] = {VIA_DIRECT, VIA_SHARED, VIA_BOXES};
+    enum { TRIES = 12 };
+    for (int i = 0; i < TRIES; i++) {
+        RProg x = *r;
+        x.cluster = (uint8_t)(2u << rng_below(rng, 2));
+        x.grid = (Grid)rng_below(rng, 3);
+        x.via = via[rng_below(rng, 3)];
+        if (!rprog_cluster_order(p, dev, &x) || rprog_check(p, dev, &x)) continue;
+        *r = x;
+        return;
+    }
+}
+
+/* One of them, of warpgroups if the trip asks for those.  */
+static void draw_program(const Trip *t, const Problem *p, RProgSet *all, Rng *rng, RProg *out) {
+    int n = 0;
+    for (int i = 0; i < all->n && t->groups; i++)
+        if (warpgroups(t->set.dev, &all->prog[i])) all->prog[n++] = all->prog[i];
+    *out = all->prog[rng_below(rng, (uint32_t)(n ? n : all->n))];
+    draw_choices(p, t->set.dev, rng_next(rng), out);
+    if (n) draw_blocks(p, t->set.dev, rng, out);
+}
+
 /* Any program of group g at some sizes; false if there is none.  */
 static bool any_program(Trip *t, const RPlan *p, int g, const int64_t *size, Rng *rng, int to) {
     Diag quiet = diag_new(t->arena);
@@ -75,20 +104,26 @@ static bool any_program(Trip *t, const RPlan *p, int g, const int64_t *size, Rng
     if (rtile_problem(t->arena, &quiet, p->te, &p->group[g], ALIGN, &whole)) return false;
     rtile_resize(t->arena, &whole, te_sized(t->arena, p->te, size), ALIGN, &p->problem[to]);
     if (rprog_candidates(t->arena, &quiet, &p->problem[to], t->set.dev, &o, &all)) return false;
-    p->prog[to] = all.prog[rng_below(rng, (uint32_t)all.n)];
-    draw_choices(&p->problem[to], t->set.dev, rng_next(rng), &p->prog[to]);
+    draw_program(t, &p->problem[to], &all, rng, &p->prog[to]);
     return true;
 }
 
-static bool warpgroups(const Device *dev, const RProg *r) {
-    return r->skeleton == SK_CONTRACT && dev->unit[r->unit].b_smem;
+/* A decision that the op as planned could have taken; any, where there is none.  */
+static unsigned possible_decision(const Trip *t, Rng *rng) {
+    const TeDecisions *x = t->set.normal->decisions;
+    int some[TE_DECISION_COUNT], n = 0;
+    unsigned possible = 0;
+    for (int i = 0; x && i < x->n; i++) possible |= x->possible[i];
+    for (int d = 0; d < TE_DECISION_COUNT; d++)
+        if (!possible || possible >> d & 1) some[n++] = d;
+    return 1u << some[rng_below(rng, (uint32_t)n)];
 }
 
 /* Any decisions; half of the time all rows of products join them, and products of these.  */
 static TeDecisions *some_decisions(Trip *t, Rng *rng) {
     TeDecisions *x = decide(t->arena, rng_below(rng, 2) ? JOINED | CHAINS : USUAL);
     enum { ALL = 1 << TE_DECISION_COUNT };
-    unsigned everywhere = 1u << rng_below(rng, TE_DECISION_COUNT), some = rng_below(rng, ALL);
+    unsigned everywhere = possible_decision(t, rng), some = rng_below(rng, ALL);
     for (int i = 0; i < TE_MAX_STMTS; i++)
         x->taken[i] |= (TeDecided)(everywhere | (rng_below(rng, ALL) & some));
     return x;
@@ -202,39 +237,27 @@ const char *trip_choose_any(Trip *t, uint64_t seed) {
     return NULL;
 }
 
-/* Other blocks for the same tiles: clusters, and ones that stay, where they are right.  */
-static void draw_blocks(const Problem *p, const Device *dev, Rng *rng, RProg *r) {
-    static const StoreVia via[] = {VIA_DIRECT, VIA_SHARED, VIA_BOXES};
-    enum { TRIES = 12 };
-    for (int i = 0; i < TRIES; i++) {
-        RProg x = *r;
-        x.cluster = (uint8_t)(2u << rng_below(rng, 2));
-        x.grid = (Grid)rng_below(rng, 3);
-        x.via = via[rng_below(rng, 3)];
-        if (!rprog_cluster_order(p, dev, &x) || rprog_check(p, dev, &x)) continue;
-        *r = x;
-        return;
-    }
-}
-
-const char *trip_choose_warpgroups(Trip *t, uint64_t seed) {
-    trip_choose(t, 0);
-    Rng rng = {seed};
-    for (int g = 0; g < t->set.n_group; g++) {
+static const char *draw_warpgroups(Trip *t, Rng *rng) {
+    bool chosen = false;
+    const char *wrong = rng_below(rng, 2) ? choose_other_split(t, rng, &chosen) : NULL;
+    for (int g = 0; g < t->set.n_group && !wrong && !chosen; g++) {
         const Problem *p = &t->set.plans[g].problem;
         RPlanOptions o = {.align = ALIGN, .workspace_limit = -1};
         RProgSet all;
-        int n = 0;
         if (rprog_candidates(t->arena, &t->diag, p, t->set.dev, &o, &all))
             return said(t, "candidates");
-        for (int i = 0; i < all.n; i++)
-            if (warpgroups(t->set.dev, &all.prog[i])) all.prog[n++] = all.prog[i];
-        if (n == 0) continue;
-        t->whole.rplan.prog[g] = all.prog[rng_below(&rng, (uint32_t)n)];
-        draw_choices(p, t->set.dev, rng_next(&rng), &t->whole.rplan.prog[g]);
-        draw_blocks(p, t->set.dev, &rng, &t->whole.rplan.prog[g]);
+        draw_program(t, p, &all, rng, &t->whole.rplan.prog[g]);
     }
-    return NULL;
+    return wrong;
+}
+
+const char *trip_choose_warpgroups(Trip *t, uint64_t seed) {
+    Rng rng = {seed};
+    trip_choose(t, 0);
+    t->groups = true;
+    const char *wrong = draw_warpgroups(t, &rng);
+    t->groups = false;
+    return wrong;
 }
 
 const char *trip_choose_sized(Trip *t, uint64_t seed) {

@@ -74,6 +74,7 @@ typedef struct {
     const char *text, *op;    /* op: its name, NULL where there is but one */
     double budget_s;          /* of a check; 0: what is usual */
     bool few;                 /* planned for that device */
+    bool groups;              /* any programs are those of warpgroups, where there are some */
     bool sampled;             /* checked as big problems are */
     Te *te;
     PlanSet set;
@@ -92,7 +93,7 @@ const char *trip_plan_sized(Trip *t, const TeDefine *define, int n);
 const char *trip_choose(Trip *t, int rank);
 const char *trip_choose_any(Trip *t, uint64_t seed);
 /* Any candidate of units of warpgroups in groups that have some, in clusters and with blocks that
- * stay where these are right; the model's choice in others.  */
+ * stay where these are right: of the model's decisions, or of any.  */
 const char *trip_choose_warpgroups(Trip *t, uint64_t seed);
 /* For run-time sizes: any candidates, more of them for some sizes, perhaps another split for some,
  * all through the text form.  */

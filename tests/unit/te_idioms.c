@@ -128,6 +128,8 @@ static const char *const sentence[][3] = {
      "m[g] = $r[k](X[g/3,g%3,k]) where g in 6; Y[a,b] = m[a*3+b] - W[a*3+b];"},
     {"X: $t[4,3], W: $t[12]", "Y: $o[12]", "Y[i] = X[i/3,i%3] {+~*~/} W[{i~11-i}];"},
     {"X: $t[8]", "Y: $o[8]", "Y[i] = X[(2*i+{0~1})/{4~2}] + X[(4*i)/8];"},
+    {"X: $t[3,8], W: $t[3,4]", "Y: $o[3,3]",
+     "Y[m,n] = $r[j,e](X[m,2*j+e] {*~-} W[n,j]) where j in 4, e in 2;"},
     {"X: $t[4,4], W: $t[9]", "Y: $o[4,6]",
      "Y[i,j] = {X[i,j]~X[i,j] * W[i+j]} where j in $s; Y[i,$s+k] = $r[j](X[i,j] * "
      "{W[j+k]~X[i,3-j]}); Y[i,5] = {W[i]~$r[k](X[i,k])};"},

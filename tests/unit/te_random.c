@@ -6,10 +6,15 @@
 /* Of statements; the first ones are any expression.  */
 enum {
     FOLLOWER = 3, STENCIL, WINDOW, SCAN, CONTRACTION, CONTRACTION_TOO, PRODUCT_ROWS, CONVOLUTION,
-    KEPT_ROWS, MATMUL, KINDS, CHAIN
+    KEPT_ROWS, MATMUL, KINDS, CHAIN, IMAGE
 };
 
 static void dimension(Gen *g, const Tensor *t, int d) {
+    int64_t n = g->high[t->dim[d]], b = t->block[d];
+    if (b > 1) {
+        buf_printf(&g->out, "%lld", (long long)((n + b - 1) / b));
+        return;
+    }
     gen_name(g, 'S', t->dim[d], "");
     if (t->role >= TEMPORARY && gen_split(g, t->dim[d]))
         buf_printf(&g->out, "/%d,%d", g->style.split, g->style.split);
@@ -262,15 +267,16 @@ static void choose_shape(Gen *g, Tensor *t, int least) {
 static void statement(Gen *g, bool last) {
     Tensor t = {.role = last || chance(g, 2) ? OUTPUT : TEMPORARY};
     static const uint32_t products[] = {MATMUL, MATMUL, MATMUL, PRODUCT_ROWS, CONVOLUTION, 0,
-                                        CHAIN};
-    uint32_t kind = g->limits.products ? products[below(g, 7)] : below(g, KINDS);
+                                        CHAIN,  IMAGE,  IMAGE};
+    uint32_t kind = g->limits.products ? products[below(g, 9)] : below(g, KINDS);
     if (kind == MATMUL) t.role = OUTPUT;
     bool real = kind == PRODUCT_ROWS || kind == CHAIN || (g->limits.products && !chance(g, 6));
     t.cls = real ? REAL : (Class)(below(g, 7) % 5 / 2);
     if (kind == CHAIN && chance(g, 3)) t.cls = INT;
     t.dtype = below(g, DTYPES);
     if (t.role == TEMPORARY && !chance(g, 4)) t.dtype = 0;
-    choose_shape(g, &t, kind == KEPT_ROWS ? 1 : kind >= PRODUCT_ROWS ? 2 : 0);
+    if (kind == IMAGE) gen_image_shape(g, &t);
+    else choose_shape(g, &t, kind == KEPT_ROWS ? 1 : kind >= PRODUCT_ROWS ? 2 : 0);
     if (t.role == OUTPUT && t.rank == 2 && chance(g, 12)) t.strides = 1;
     if (!gen_fixed(g, t.dim[0]) || !gen_fixed(g, t.dim[1])) t.strides = 0;
     g->n_axis = g->n_scope = 0;
@@ -283,13 +289,14 @@ static void statement(Gen *g, bool last) {
     size_t lead = g->out.len;
     bool sums = (kind == CONTRACTION || kind == CONTRACTION_TOO) && contraction(g, &t);
     sums |= kind == CONVOLUTION && gen_convolution(g, &t);
-    sums |= kind == MATMUL && gen_matmul(g, &t);
+    sums |= kind == MATMUL && gen_matmul(g, &t, &lead);
     bool folds = sums || (kind == WINDOW && window(g, &t)) || (kind == STENCIL && stencil(g, &t)) ||
                  (kind == SCAN && scan(g, &t)) ||
                  (kind == FOLLOWER && gen_follower(g, &t, &lead)) ||
                  (kind == KEPT_ROWS && gen_kept_rows(g, &t, &lead)) ||
                  (kind == PRODUCT_ROWS && gen_product_rows(g, &t, &lead)) ||
-                 (kind == CHAIN && gen_chain(g, &t, &lead));
+                 (kind == CHAIN && gen_chain(g, &t, &lead)) ||
+                 (kind == IMAGE && gen_image(g, &t, &lead));
     if (!folds) gen_expr(g, t.cls, 1 + (int)below(g, 3));
     const char *body = gen_cut(g, lead);
     enum { F6E3M2 = 6 };      /* this and those behind it are so small that they refuse literals */
@@ -314,6 +321,9 @@ static void choose_sizes(Gen *g) {
     static const int tiles[VALUES] = {64, 32, 128, 16, 96, 48, 112, 80, 64, 128, 32, 8, 160, 72, 24,
                                       33};
     const int *value = g->limits.products ? tiles : small;
+    static const int number[NUMBERS] = {1,  2,  3,  4,  5,  7,  8,  12,
+                                        13, 14, 16, 20, 24, 28, 32, 48};
+    for (int i = 0; i < NUMBERS; i++) g->low[SIZES + i] = g->high[SIZES + i] = number[i];
     bool runs = chance(g, 4) || g->limits.sized;
     for (int i = 0; i < BASE_SIZES; i++) {
         g->low[i] = g->high[i] = value[below(g, VALUES)];

@@ -27,7 +27,9 @@ void gen_space(Gen *g) {
 }
 
 void gen_name(Gen *g, char kind, int i, const char *part) {
-    buf_printf(&g->out, "%s%c%d%s", g->style.prefix ? g->style.prefix : "", kind, i, part);
+    const char *prefix = g->style.prefix ? g->style.prefix : "";
+    if (kind == 'S' && i >= SIZES) buf_printf(&g->out, "%lld%s", (long long)g->high[i], part);
+    else buf_printf(&g->out, "%s%c%d%s", prefix, kind, i, part);
     gen_space(g);
 }
 
@@ -94,7 +96,7 @@ static void inside(Gen *g, int size) {
         return;
     }
     int outer = -1, inner = -1;
-    for (int i = 0; size >= BASE_SIZES && i < g->n_scope; i++) {
+    for (int i = 0; size >= BASE_SIZES && size < SIZES && i < g->n_scope; i++) {
         if (g->axis[g->scope[i]].size == 0) outer = g->scope[i];
         if (g->axis[g->scope[i]].size == size - BASE_SIZES + 1) inner = g->scope[i];
     }
@@ -290,10 +292,16 @@ int gen_new_input(Gen *g, Class cls, uint32_t type, unsigned must) {
     return g->n_tensor++;
 }
 
+static bool has_blocks(const Tensor *t) {
+    bool any = false;
+    for (int d = 0; d < t->rank; d++) any |= t->block[d] > 1;
+    return any;
+}
+
 static bool some_read(Gen *g, Class cls, int depth) {
     int fit[MAX_TENSORS], n = 0;
     for (int i = g->n_tensor - 1; i >= 0; i--)
-        if (g->tensor[i].cls == cls) fit[n++] = i;
+        if (g->tensor[i].cls == cls && !has_blocks(&g->tensor[i])) fit[n++] = i;
     bool add = g->n_input < MAX_INPUTS;
     if (!n && !add) return false;
     if (add && chance(g, 10) && gen_joined(g, cls, below(g, DTYPES))) return true;
@@ -360,14 +368,24 @@ int gen_size(Gen *g) {
     return size;
 }
 
-int gen_reduction_axis(Gen *g, bool whole) {
-    if (g->n_axis == MAX_AXES) return -1;
-    int size = gen_size(g);
-    if (g->work * g->high[size] > gen_work(g)) return -1;
+int gen_number(const Gen *g, int64_t n) {
+    for (int i = SIZES; i < SIZES + NUMBERS; i++)
+        if (g->high[i] == n) return i;
+    return -1;
+}
+
+int gen_axis_over(Gen *g, int size) {
+    if (g->n_axis == MAX_AXES || g->work * g->high[size] > gen_work(g)) return -1;
     int k = gen_add_axis(g, size, true);
-    if (!whole && chance(g, 6)) g->axis[k].from = 1;
     g->work *= g->high[size];
     g->scope[g->n_scope++] = k;
+    return k;
+}
+
+int gen_reduction_axis(Gen *g, bool whole) {
+    if (g->n_axis == MAX_AXES) return -1;
+    int k = gen_axis_over(g, gen_size(g));
+    if (k >= 0 && !whole && chance(g, 6)) g->axis[k].from = 1;
     return k;
 }
 

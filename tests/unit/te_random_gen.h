@@ -1,7 +1,7 @@
 /* What the parts of the generator of random programs share: te_random_expr.c writes indices, reads
- * and expressions, te_random_product.c products with what follows them, te_random_chain.c softmax
- * between products, te_random_rows.c statistics and rows that are read again, te_random.c
- * statements and the file.  */
+ * and expressions, te_random_product.c products with what follows them, te_random_image.c
+ * convolutions, te_random_chain.c softmax between products, te_random_rows.c statistics and rows
+ * that are read again, te_random.c statements and the file.  */
 #ifndef TESTS_TE_RANDOM_GEN_H
 #define TESTS_TE_RANDOM_GEN_H
 #include "te_random.h"
@@ -9,10 +9,11 @@
 enum {
     BASE_SIZES = 4,           /* then two made of these */
     SIZES = 6,
+    NUMBERS = 16,             /* behind the sizes: numbers as they stand (gen_number) */
     MAX_TENSORS = 64,
     MAX_INPUTS = 7,
     MAX_STATEMENTS = 6, MAX_PRODUCTS = 3,
-    MAX_AXES = 6,
+    MAX_AXES = 7,
     MAX_RANK = 4,
     ELEMENTS = 4096,          /* of a tensor that is assigned */
     WORK = 20000,             /* of the body of a statement */
@@ -29,6 +30,7 @@ typedef struct {
     uint32_t dtype;
     int rank;
     int dim[MAX_RANK];        /* sizes */
+    int block[MAX_RANK];      /* > 1: as many neighbours along the dimension share an element */
     uint32_t strides;         /* 0: dense */
 } Tensor;
 
@@ -42,7 +44,7 @@ typedef struct {
     Buf out;
     RandomStyle style;
     RandomLimits limits;
-    int64_t low[SIZES], high[SIZES];      /* values of sizes */
+    int64_t low[SIZES + NUMBERS], high[SIZES + NUMBERS];      /* values of sizes */
     Tensor tensor[MAX_TENSORS];
     int n_tensor, n_input;
     Axis axis[MAX_AXES];      /* of the statement */
@@ -79,8 +81,11 @@ int gen_order(const Gen *g, const Tensor *t, int d);
 /* Of a dimension or an axis; in products one that no axis has, so that each is read along its own.
  */
 int gen_size(Gen *g);
+/* The size that is this number, or -1.  */
+int gen_number(const Gen *g, int64_t n);
 /* An axis to reduce over, or -1.  */
 int gen_reduction_axis(Gen *g, bool whole);
+int gen_axis_over(Gen *g, int size);
 void gen_leave_axis(Gen *g, int k);
 /* A new input over some of the axes in scope: those of `must` (a mask over the scope), others by
  * chance.  */
@@ -96,6 +101,9 @@ void gen_own_point(Gen *g, const Tensor *t, int tensor);
 void gen_where(Gen *g);
 /* A read of a new input over all axes in scope but those of `without`, a mask over the axes.  */
 const char *gen_factor(Gen *g, Class cls, uint32_t type, unsigned without);
+/* The same, now and then by a name of its own: a temporary that is the input times a factor of its
+ * rows, or of blocks of them.  What assigns it is written here.  */
+const char *gen_operand(Gen *g, Class cls, uint32_t type, unsigned without);
 /* A temporary over the first `rank` axes; what assigns it is written up to here, from here on its
  * right side is due, and then its end.  Returns a read of it.  */
 const char *gen_begin(Gen *g, const Tensor *like, int rank, bool f64);
@@ -109,6 +117,10 @@ bool gen_chain(Gen *g, const Tensor *t, size_t *body);
 bool gen_product_rows(Gen *g, const Tensor *t, size_t *body);
 bool gen_follower(Gen *g, const Tensor *t, size_t *body);
 bool gen_kept_rows(Gen *g, const Tensor *t, size_t *body);
+bool gen_matmul(Gen *g, const Tensor *t, size_t *body);
 bool gen_convolution(Gen *g, const Tensor *t);
-bool gen_matmul(Gen *g, const Tensor *t);
+/* A shape for images, of at most as many elements as there is room for; a convolution that makes
+ * them.  */
+void gen_image_shape(Gen *g, Tensor *t);
+bool gen_image(Gen *g, const Tensor *t, size_t *body);
 #endif

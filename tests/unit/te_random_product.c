@@ -18,6 +18,72 @@ const char *gen_factor(Gen *g, Class cls, uint32_t type, unsigned without) {
     return gen_cut(g, from);
 }
 
+/* ---- operands that have names ---- */
+
+/* An element for each place along the axes, for as many neighbours along one of them, or for all of
+ * them; a read of it.  */
+static const char *block_factor(Gen *g, const int *axis, int n) {
+    static const uint32_t types[] = {0, 2, 3, 10};
+    static const int block[] = {16, 8, 32, 64};
+    size_t from = g->out.len;
+    Tensor s = {.role = INPUT, .cls = REAL, .dtype = types[below(g, 4)]};
+    gen_name(g, 'T', g->n_tensor, "[");
+    for (int i = 0; i < n; i++) {
+        uint32_t how = below(g, 3);
+        if (how == 2 && s.rank + n - i > 1) continue;
+        bool shared = how == 1 && gen_fixed(g, g->axis[axis[i]].size);
+        if (s.rank) put(g, ",");
+        gen_index_value(g, axis[i]);
+        if (shared) buf_printf(&g->out, "/%d", s.block[s.rank] = block[below(g, 4)]);
+        s.dim[s.rank++] = g->axis[axis[i]].size;
+    }
+    put(g, "]");
+    g->n_input++;
+    g->tensor[g->n_tensor++] = s;
+    return gen_cut(g, from);
+}
+
+/* The product of both, perhaps rounded, as a temporary along the axes; a read of it.  */
+static const char *assign_scaled(Gen *g, const Tensor *w, const int *axis, const char *x,
+                                 const char *s) {
+    size_t from = g->out.len;
+    uint32_t how = below(g, 3);
+    const char *type = gen_dtype(g, REAL, 2 + below(g, 2));
+    gen_name(g, 'T', g->n_tensor, "[");
+    for (int d = 0; d < w->rank; d++) {
+        if (d) put(g, ",");
+        gen_index_item(g, axis[gen_order(g, w, d)]);
+    }
+    put(g, "]");
+    const char *point = gen_cut(g, from);
+    buf_printf(&g->out, "%s=%s(%s*%s)", point, how == 1 ? type : "", g->style.swapped ? s : x,
+               g->style.swapped ? x : s);
+    gen_where(g);
+    if (how == 2) buf_printf(&g->out, " @type(%s)", type);
+    put(g, ";");
+    g->tensor[g->n_tensor++] = *w;
+    return point;
+}
+
+const char *gen_operand(Gen *g, Class cls, uint32_t type, unsigned without) {
+    const char *x = gen_factor(g, cls, type, without);
+    if (cls != REAL || g->n_input >= MAX_INPUTS || !chance(g, 4)) return x;
+    int axis[MAX_AXES];
+    Tensor w = {.role = TEMPORARY, .cls = cls, .dtype = type == 1};
+    bool where[MAX_AXES];
+    for (int k = 0; k < g->n_axis; k++) where[k] = g->axis[k].where;
+    for (int i = 0; i < g->n_scope && w.rank < MAX_RANK; i++) {
+        int k = g->scope[i];
+        if (without >> k & 1) continue;
+        axis[w.rank] = k;
+        w.dim[w.rank++] = g->axis[k].size;
+        g->axis[k].where = true;
+    }
+    const char *read = assign_scaled(g, &w, axis, x, block_factor(g, axis, w.rank));
+    for (int k = 0; k < g->n_axis; k++) g->axis[k].where = where[k];
+    return read;
+}
+
 const char *gen_begin(Gen *g, const Tensor *like, int rank, bool f64) {
     Tensor t = {.role = TEMPORARY, .cls = like->cls, .dtype = f64, .rank = rank};
     memcpy(t.dim, like->dim, sizeof t.dim);
@@ -40,8 +106,8 @@ const char *gen_product(Gen *g, const Tensor *t, uint32_t type) {
     bool batch = chance(g, 2);
     uint32_t other = chance(g, 6) ? below(g, DTYPES) : type;
     unsigned rows = batch ? 1U << (t->rank - 2) : (1U << (t->rank - 1)) - 1;
-    const char *a = gen_factor(g, t->cls, type, 1U << (t->rank - 1));
-    const char *b = gen_factor(g, t->cls, other, rows);
+    const char *a = gen_operand(g, t->cls, type, 1U << (t->rank - 1));
+    const char *b = gen_operand(g, t->cls, other, rows);
     const char *p = gen_begin(g, t, t->rank, type == 1 || other == 1);
     put(g, "sum[");
     gen_index_item(g, k);
@@ -66,13 +132,13 @@ static const char *made(Gen *g, const char *x, Class cls, uint32_t type) {
 static const char *scaled(Gen *g, const char *x, uint32_t type, unsigned without) {
     enum { E4M3 = 4, E2M1 = 8, UE8M0 = 10 };
     bool small = type >= E4M3 && type <= E2M1;
-    if (!small || g->n_input == MAX_INPUTS || chance(g, 2)) return x;
+    if (!small || g->n_input >= MAX_INPUTS || chance(g, 2)) return x;
     return arena_printf(g->out.arena, "(%s*%s)", x, gen_factor(g, REAL, UE8M0, without));
 }
 
 /* A product alone, of types that matrix units have most of the time; axes before the rows as
  * above.  */
-bool gen_matmul(Gen *g, const Tensor *t) {
+bool gen_matmul(Gen *g, const Tensor *t, size_t *body) {
     static const uint32_t real[] = {2, 3, 2, 3, 4, 5, 8, 8, 6, 7, 0}, integer[] = {3, 4, 0};
     if (t->cls == BOOLEAN || t->rank < 2 || g->n_input + 3 > MAX_INPUTS) return false;
     int k = gen_reduction_axis(g, true);
@@ -81,12 +147,13 @@ bool gen_matmul(Gen *g, const Tensor *t) {
     uint32_t type = t->cls == REAL ? real[below(g, 7)] : integer[below(g, 3)], other = type;
     if (chance(g, 6)) other = below(g, DTYPES);
     unsigned rows = batch ? 1U << (t->rank - 2) : (1U << (t->rank - 1)) - 1;
-    const char *a = made(g, gen_factor(g, t->cls, type, 1U << (t->rank - 1)), t->cls, type);
-    const char *b = made(g, gen_factor(g, t->cls, other, rows), t->cls, type);
+    const char *a = made(g, gen_operand(g, t->cls, type, 1U << (t->rank - 1)), t->cls, type);
+    const char *b = made(g, gen_operand(g, t->cls, other, rows), t->cls, type);
     if (t->cls == REAL) {
         a = scaled(g, a, type, 1U << (t->rank - 1) | 1U << k);
         b = scaled(g, b, other, rows | 1U << k);
     }
+    *body = g->out.len;
     put(g, "sum[");
     gen_index_item(g, k);
     buf_printf(&g->out, "](%s*%s)", g->style.swapped ? b : a, g->style.swapped ? a : b);
@@ -130,83 +197,5 @@ bool gen_product_rows(Gen *g, const Tensor *t, size_t *body) {
     else if (g->limits.exact) buf_printf(&g->out, "%s-%s+%s", p, x, y);
     else if (two) buf_printf(&g->out, "(%s-%s)/(abs(%s)+1)", p, x, y);
     else buf_printf(&g->out, "exp(%s-%s)", p, x);
-    return true;
-}
-
-/* ---- convolutions ---- */
-
-typedef struct {
-    int scale[MAX_RANK], shift[MAX_RANK]; /* per axis of places */
-    int stride;                           /* of a transposed convolution; else 0 */
-} Windows;
-
-static Windows choose_windows(Gen *g, int n) {
-    Windows w = {0};
-    for (int i = 0; i < n; i++) {
-        w.scale[i] = 1 + (int)chance(g, 3);
-        w.shift[i] = (int)below(g, 3);
-    }
-    if (w.shift[0] == 2 && w.scale[0] == 1) w.stride = 2 + w.shift[n - 1] % 2;
-    return w;
-}
-
-/* The subscripts of x, which gets its dimensions; without x, what has to hold of them.  */
-static void put_windows(Gen *g, const Tensor *t, int filter, const int *k, const Windows *w,
-                        Tensor *x) {
-    for (int d = 0, i = 0; d < t->rank; d++) {
-        if (d == filter) continue;
-        if (i) put(g, x ? "," : "&&");
-        if (w->stride) put(g, "(");
-        gen_index_value(g, d);
-        if (w->stride) buf_printf(&g->out, "+%d-", w->shift[i]);
-        else buf_printf(&g->out, "*%d+", w->scale[i]);
-        gen_index_value(g, k[i]);
-        if (!w->stride) buf_printf(&g->out, "-%d", w->shift[i]);
-        else buf_printf(&g->out, x ? ")/%d" : ")%%%d==0", w->stride);
-        if (x) x->dim[x->rank++] = t->dim[d];
-        i++;
-    }
-}
-
-/* t is [filters, places] or [places, filters], of one axis of places or two; perhaps channels,
- * perhaps transposed.  */
-bool gen_convolution(Gen *g, const Tensor *t) {
-    if (t->cls == BOOLEAN || t->rank < 2 || g->n_input + 2 > MAX_INPUTS) return false;
-    bool last = chance(g, 2);
-    int filter = last ? t->rank - 1 : 0, windows = t->rank - 1, k[MAX_RANK], n = 0;
-    for (int want = windows + (int)chance(g, 2); n < want; n++)
-        if ((k[n] = gen_reduction_axis(g, true)) < 0) break;
-    if (n < windows) {
-        while (n > 0) gen_leave_axis(g, k[--n]), g->n_axis--;
-        return false;
-    }
-    uint32_t type = below(g, DTYPES);
-    unsigned places = ((1U << t->rank) - 1) & ~(1U << filter);
-    const char *weight = gen_factor(g, t->cls, type, places);
-    Tensor x = {.role = INPUT, .cls = t->cls, .dtype = type};
-    put(g, "sum[");
-    for (int i = 0; i < n; i++) {
-        if (i) put(g, ",");
-        gen_index_item(g, k[i]);
-    }
-    put(g, "]((");
-    Windows w = choose_windows(g, windows);
-    if (w.stride) {
-        put_windows(g, t, filter, k, &w, NULL);
-        if (chance(g, 4)) buf_printf(&g->out, "&&%s!=2", weight);
-        put(g, "?(");
-    }
-    gen_name(g, 'T', g->n_tensor, "[");
-    put_windows(g, t, filter, k, &w, &x);
-    if (n > windows) {
-        put(g, ",");
-        gen_index_value(g, k[windows]);
-        x.dim[x.rank++] = g->axis[k[windows]].size;
-    }
-    buf_printf(&g->out, "] else 0)%s*%s)", w.stride ? ":0)" : "", weight);
-    g->wide |= type == 1;
-    g->n_input++;
-    g->tensor[g->n_tensor++] = x;
-    while (n > 0) gen_leave_axis(g, k[--n]);
     return true;
 }

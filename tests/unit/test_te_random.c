@@ -37,7 +37,7 @@ static const char *program(Arena *a, uint64_t seed, const char *prefix, bool noi
     Choices *c = ARENA_NEW(a, Choices);
     choices_random(c, seed);
     return random_program(a, c, &(RandomStyle){.prefix = prefix, .noisy = noisy},
-                          (RandomLimits){0});
+                          (RandomLimits){.products = seed % 4 == 0});
 }
 
 static void one(uint64_t seed) {
