@@ -18,11 +18,11 @@ void region_constants(Kernel *k, const Side *s) {
 }
 
 /* A loop over n things, of which each thread takes every THREADS-th.  */
-static Ir open_shares(Kernel *k, int n, int unroll) {
+static Ir open_shares(Kernel *k, int n) {
     Cg *cg = k->cg;
     Ir i = k->var.i;
     ir_loop(cg, i, k->var.tid, ir_lt(cg, i, ir_int(cg, n)),
-            (IrNext){IR_ADD, k->var.threads}, unroll);
+            (IrNext){IR_ADD, k->var.threads}, IR_UNROLL_FREE);
     return i;
 }
 
@@ -38,13 +38,29 @@ static int loading(const Kernel *k, const Side *s) {
     return s->l->team ? s->l->team * WARP : k->c->r->threads;
 }
 
-/* ..., `each` of them at a time.  */
-static Ir open_chunks(Kernel *k, const Side *s, int each, int unroll) {
+static Ir loading_step(const Kernel *k, const Side *s) {
+    return s->l->team ? ir_int(k->cg, loading(k, s)) : k->var.threads;
+}
+
+/* ..., so many of them at a time as a thread has under way.  */
+static Ir open_chunks(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     Ir i = k->var.i, all = ir_int(cg, chunks_of(&s->region));
-    Ir step = s->l->team ? ir_int(cg, loading(k, s)) : k->var.threads;
-    ir_loop(cg, i, first_chunk(k, s), ir_lt(cg, i, all), (IrNext){IR_ADD, ir_mul_n(cg, step, each)},
-            unroll);
+    ir_loop(cg, i, first_chunk(k, s), ir_lt(cg, i, all),
+            (IrNext){IR_ADD, ir_mul_n(cg, loading_step(k, s), AT_ONCE)}, 1);
+    return i;
+}
+
+/* ..., one by one in a known number of turns, and a scope: of a loop with an open end compilers
+ * take the turns that are left over one after another, each behind the load of the one before.  */
+static Ir open_turns(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    int all = chunks_of(&s->region), each = loading(k, s), turns = (all + each - 1) / each;
+    Ir turn = ir_count(cg, "turn", turns, turns <= AT_ONCE ? IR_UNROLL_ALL : AT_ONCE);
+    Ir at = ir_add(cg, first_chunk(k, s), ir_mul(cg, turn, loading_step(k, s)));
+    Ir i = ir_let_as(cg, IR_I32, "i", at);
+    if (all % each) ir_if(cg, ir_lt(cg, i, ir_int(cg, all)));
+    else ir_scope(cg);
     return i;
 }
 
@@ -212,10 +228,11 @@ static Chunk before_chunks(Kernel *k, const Side *s, Ir above) {
 static void copy_chunks(Kernel *k, const Side *s, Ir above) {
     Cg *cg = k->cg;
     Chunk c = before_chunks(k, s, above);
-    Ir test, i = open_chunks(k, s, 1, AT_ONCE);
+    Ir test, i = open_turns(k, s);
     place_chunk(k, s, i, &c);
     Ir from = ir_add(cg, operand_at(k, s)->src, chunk_offset(k, s, c, &test));
     copy_chunk(k, s, from, test, place_in_region(k, s, c));
+    ir_close(cg);
     ir_close(cg);
 }
 
@@ -236,7 +253,7 @@ static void join_chunks(Kernel *k, const Side *s, Ir above, Ir slot) {
     Cg *cg = k->cg;
     Ir all = ir_int(cg, chunks_of(&s->region)), test;
     Chunk c = before_chunks(k, s, above);
-    Ir i = open_chunks(k, s, AT_ONCE, 1);
+    Ir i = open_chunks(k, s);
     Ir words = ir_array(cg, ir_type(IR_U32), "words", AT_ONCE, JOINED_OF, 0);
     Ir u = open_some(k, s, i, &c);
     Ir from = ir_add(cg, operand_at(k, s)->src, chunk_offset(k, s, c, &test));
@@ -258,7 +275,7 @@ static void join_chunks(Kernel *k, const Side *s, Ir above, Ir slot) {
 static void fill_zeros(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     if (s->region_zeros == 0) return;
-    Ir i = open_shares(k, s->region_zeros, IR_UNROLL_FREE);
+    Ir i = open_shares(k, s->region_zeros);
     Ir at = ir_add(cg, ir_int(cg, s->region.lines * s->region.pitch), i);
     Ir all = smem_at(k, ir_storage(s->o->storage), false, operand_at(k, s)->region);
     ir_set(cg, ir_element(cg, all, at),
@@ -293,7 +310,7 @@ static Ir place_of_k(Kernel *k, const Side *s, Ir at) {
 static void fill_table(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
-    Ir i = open_shares(k, rprog_region_entries(k->c->p, k->c->r), IR_UNROLL_FREE);
+    Ir i = open_shares(k, rprog_region_entries(k->c->p, k->c->r));
     Ir place = place_of_k(k, s, i);
     if (s->region_zeros)
         place = ir_select(cg, ir_lt(cg, i, product_extent(k, AX_K)), place,
