@@ -42,7 +42,7 @@ typedef struct {
     int sizes;                /* CountMemo.sizes that the rest is of, but for the banks; 0: none */
     OperandCounts of;         /* as of an operand in a tile of its own */
     double traffic, region_sectors, region_extra, region_passes;
-    bool region_joined;
+    double region_made, region_rounds;
 } CountEntry;
 /* A round through the staging buffer, by all that its wavefronts depend on.  */
 typedef struct {
@@ -160,14 +160,14 @@ static void count_region(const Model *m, const RProg *r, int side, CountEntry *e
     RRegion x;
     e->region_sectors = e->region_passes = 0;
     if (!rprog_region(p, r, side, &x)) return;
-    e->of.requests = ((int64_t)x.lines * x.row / x.vec + WARP - 1) / WARP;
+    RegionMade made = mp_region_made(&x, p->op[side].bytes);
+    e->of.requests = (int64_t)made.requests;
     e->of.store_wavefronts = rprog_region_stores(p, m->dev, r, side);
     e->region_extra = (double)rprog_region_extra(p, m->dev, r, side);
     e->region_sectors = mp_region_sectors(p, r, side, &x);
-    e->region_joined = x.anywhere;
-    if (!rprog_through_registers(&r->load[side])) return;
-    double each = (double)(x.vec * p->op[side].bytes * WARP) / MP_WAVEFRONT;
-    e->region_passes = (double)(e->of.requests * (1 + x.anywhere)) * greater(each, 1);
+    e->region_made = made.issue;
+    e->region_rounds = made.rounds;
+    if (rprog_through_registers(&r->load[side])) e->region_passes = made.passes;
 }
 
 static double count_block(const Model *m, const RProg *r, int side, CountMemo *memo) {
@@ -261,7 +261,8 @@ static void count_operand(const Model *m, const RProg *r, int side, CountMemo *m
     out->region_sectors = e->region_sectors;
     out->region_extra = e->region_extra;
     out->region_passes = e->region_passes;
-    out->region_joined = e->region_joined;
+    out->region_made = e->region_made;
+    out->region_rounds = e->region_rounds;
     c->requests = c->store_wavefronts = 0;
 }
 
@@ -276,11 +277,12 @@ static void count_planes(const Model *m, const RProg *r, int side, CountMemo *me
     int chunks = r->block.extent[AX_K] * m->p->op[side].bytes / RTILE_ACCESS;
     c->fragment_wavefronts = count_block(m, r, side, memo) * share * chunks;
     if (r->load[side].team) {
-        double requests = (double)x.lines * x.row / x.vec / WARP;
-        out->region_requests = requests;
-        out->region_joined = x.anywhere;
-        out->region_passes = requests * (1 + x.anywhere) * RTILE_ACCESS * WARP / MP_WAVEFRONT;
-        out->region_stores = requests * RTILE_ACCESS * WARP / MP_WAVEFRONT;
+        RegionMade made = mp_region_made(&x, m->p->op[side].bytes);
+        out->region_requests = made.requests;
+        out->region_made = made.issue;
+        out->region_rounds = made.rounds;
+        out->region_passes = made.passes;
+        out->region_stores = made.stores * RTILE_ACCESS * WARP / MP_WAVEFRONT;
         out->region_sectors = mp_region_sectors(m->p, r, side, &x);
         return;
     }

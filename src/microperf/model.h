@@ -77,7 +77,8 @@ typedef struct {
      * sectors; instructions of a warp and k-step beside its reads.  */
     double region_requests, region_stores, region_sectors, region_extra;
     double region_passes;     /* by registers: passes of the loads through L1; else 0 */
-    bool region_joined;       /* of two accesses each */
+    double region_made;       /* ... instructions of those of whose loads threads make chunks */
+    double region_rounds;     /* ... loads that a warp has under way at once are one */
 } StepCounts;
 /* Wavefronts of the sources of a `permute` program's box.  Those that were counted last are kept:
  * programs of the same box follow each other, and neither do stores depend on the width of the
@@ -95,6 +96,13 @@ enum { MP_PRODUCTS = 2 };  /* of a chain */
 CountMemo *mp_count_product(CountMemo *memo, int i);
 /* memo: patterns that repeat among programs; NULL: none is kept.  */
 void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out);
+/* What threads do that make a region's chunks, of all warps: loads and stores to shared memory, the
+ * loads' passes through L1, instructions (0: as many as copies take), and waits for what a warp has
+ * under way.  */
+typedef struct {
+    double requests, stores, passes, issue, rounds;
+} RegionMade;
+RegionMade mp_region_made(const RRegion *x, int bytes);
 /* Sectors of a block's region of an operand.  What is outside of the tensor moves nothing; a line
  * that neither begins nor ends with a sector has one more.  */
 double mp_region_sectors(const Problem *p, const RProg *r, int side, const RRegion *x);

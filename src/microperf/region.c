@@ -20,10 +20,14 @@
  *   by registers: the reads' wavefronts in L1, too; in FILL the instructions, and a latency of DRAM
  *       for every 8 requests of a warp, which are under way at once
  *   of accesses that begin anywhere: 2 reads, requests * 87 instructions
+ *   of chunks that are turned: lanes load V neighbours for each element of a chunk, which are under
+ *       way at once, and store V chunks; loads * 9 + stores * 14 instructions
  *   wavefronts: of the addresses of a warp's first eight rows (rtile_wavefronts), for every k; by
  *       ldmatrix: of all rows of the block, at one k
  *   registers: 8 + places of rows  */
+#include "microperf/matrix.h"
 #include "microperf/sectors.h"
+#include "microperf/step.h"
 
 /* Rows of images of tiles that go on in the next one: results of a row, of a tile; the subscript's
  * first value, and how many it may take.  */
@@ -89,13 +93,41 @@ static double share_inside(const Problem *p, int side, int32_t tile, const RRegi
     return inside / (double)(tiles * x->extent[d]);
 }
 
+/* Instructions of what threads make chunks of, counted in compiled kernels: of an access that is
+ * joined of two; of a load and of a store of chunks that are turned, with their share of what both
+ * begin with.  */
+enum { JOIN_ISSUE = 87, TURN_LOAD = 9, TURN_STORE = 14 };
+
+RegionMade mp_region_made(const RRegion *x, int bytes) {
+    RegionMade made = {.requests = whole((double)rtile_region_pieces(x) / WARP)};
+    double each = (double)(x->vec * bytes * WARP) / MP_WAVEFRONT;
+    made.stores = made.requests;
+    if (x->turned) {
+        made.rounds = made.requests;
+        made.stores = made.requests * x->turned;
+        made.requests *= x->vec;
+        each = (double)(x->turned * bytes * WARP) / MP_WAVEFRONT;
+        made.issue = made.requests * TURN_LOAD + made.stores * TURN_STORE;
+    } else {
+        made.rounds = made.requests / MP_AT_ONCE;
+        made.issue = x->anywhere ? made.requests * JOIN_ISSUE : 0;
+    }
+    made.passes = made.requests * (1 + x->anywhere) * greater(each, 1);
+    return made;
+}
+
 double mp_region_sectors(const Problem *p, const RProg *r, int side, const RRegion *x) {
     int32_t tile = r->block.extent[mp_own_axis(side)] / x->parts;
     double bytes = p->op[side].bytes, lines = x->parts;
-    for (int d = 0; d < x->line; d++) lines *= x->extent[d] * share_inside(p, side, tile, x, d);
-    double inside = share_inside(p, side, tile, x, x->line);
-    double line = inside * x->extent[x->line] * (double)x->stride * bytes;
-    double access = (x->anywhere ? 1 : x->vec) * bytes;
-    bool whole = line + 0.5 > (double)x->bound * bytes && x->bound * (int64_t)bytes % SECTOR == 0;
+    for (int d = 0; d <= x->along || d <= x->line; d++) {
+        if (d == x->along) continue;
+        lines *= x->extent[d] * share_inside(p, side, tile, x, d);
+    }
+    double inside = share_inside(p, side, tile, x, x->along);
+    double line = inside * x->extent[x->along] * (double)x->stride * bytes;
+    double access = (x->anywhere ? 1 : x->turned ? x->turned : x->vec) * bytes;
+    int64_t bound = x->bound;
+    if (x->turned) bound = p->te->tensor[p->con.operand[side].access.tensor].shape[x->along].value;
+    bool whole = line + 0.5 > (double)bound * bytes && bound * (int64_t)bytes % SECTOR == 0;
     return lines * (line / SECTOR + (whole ? 0 : 1 - lesser(access, SECTOR) / SECTOR));
 }

@@ -61,7 +61,7 @@ static void share_region(const Model *m, const RProg *r, const StepCounts *c, St
     double steps = greater((double)rprog_tiles(m->p, r, AX_K), 1);
     double entries = whole((double)rprog_region_entries(m->p, r) / WARP);
     if (c->region_requests <= 0) return;
-    double issue = c->region_requests * (c->region_joined ? MP_JOIN_ISSUE : REGION_ISSUE);
+    double issue = c->region_made > 0 ? c->region_made : c->region_requests * REGION_ISSUE;
     s->issue += (issue + entries * ENTRY_ISSUE) / steps;
     s->wavefronts += c->region_stores / steps;
     s->sectors += c->region_sectors / steps;
@@ -69,7 +69,7 @@ static void share_region(const Model *m, const RProg *r, const StepCounts *c, St
     if (c->region_passes <= 0) return;
     s->passes += c->region_passes / steps;
     s->filling = issue / m->issue;
-    s->trips = whole(c->region_requests / s->warps / MP_AT_ONCE);
+    s->trips = whole(c->region_rounds / s->warps);
 }
 
 Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {

@@ -19,9 +19,8 @@ typedef struct {
     double teams;             /* warpgroups that multiply tiles of their own at the same time */
 } Step;
 
-/* Of a region by registers: instructions of an access that is joined of two, counted in compiled
- * kernels, and requests that a warp has under way.  */
-enum { MP_JOIN_ISSUE = 87, MP_AT_ONCE = 8 };
+/* Loads of a region by registers that a warp has under way.  */
+enum { MP_AT_ONCE = 8 };
 
 Step mp_step(const Model *m, const RProg *r, const StepCounts *c);
 /* team.c: instructions to make one chunk's address and move it.  Passes of a stage's loads beside

@@ -62,9 +62,9 @@ OperandCounts mp_team_counts(const Model *m, const RProg *r, int side, StagePass
 }
 
 /* Of a step, whose share of the region the team brings.  */
-static double region_joins(const Model *m, const RProg *r, const StepCounts *c) {
+static double region_makes(const Model *m, const RProg *r, const StepCounts *c) {
     double steps = greater((double)rprog_tiles(m->p, r, AX_K), 1);
-    return c->region_requests * MP_JOIN_ISSUE / steps;
+    return c->region_made / steps;
 }
 
 double mp_team_issue(const Model *m, const RProg *r, const StepCounts *c) {
@@ -73,7 +73,7 @@ double mp_team_issue(const Model *m, const RProg *r, const StepCounts *c) {
     for (int side = 0; side < m->p->n_operand; side++) {
         if (r->load[side].team == 0) continue;
         step = r->load[side].team * STEP_ISSUE;
-        if (r->load[side].region) chunks += region_joins(m, r, c);
+        if (r->load[side].region) chunks += region_makes(m, r, c);
         if (r->load[side].region) continue;
         chunks += (double)c->of[side].requests * mp_chunk_issue(m, r, side);
     }
@@ -85,7 +85,7 @@ double mp_team_clocks(const Model *m, const RProg *r, const StepCounts *c) {
     double clocks = 0;
     for (int side = 0; side < m->p->n_operand; side++) {
         if (r->load[side].team == 0) continue;
-        if (r->load[side].region) clocks += region_joins(m, r, c) / r->load[side].team;
+        if (r->load[side].region) clocks += region_makes(m, r, c) / r->load[side].team;
         if (r->load[side].region) continue;
         double chunks = (double)c->of[side].requests / r->load[side].team;
         clocks += greater(chunks, DEPENDENT) * mp_chunk_issue(m, r, side);

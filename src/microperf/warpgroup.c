@@ -185,7 +185,7 @@ OperandCounts mp_ring_counts(const Model *m, const RProg *r, int side) {
 static double boxes_issue(const Model *m, const RProg *r, const StepCounts *c) {
     enum { BOX_ISSUE = 20, MODULO_ISSUE = 10 };
     double boxes = c->region_requests / greater((double)rprog_tiles(m->p, r, AX_K), 1), rows = 0;
-    if (c->region_joined) boxes = 0;
+    if (c->region_made > 0) boxes = 0;
     for (int side = 0; side < CONTRACTION_OPERANDS; side++) {
         if (r->load[side].kind == LOAD_PIXELS) boxes += (double)c->of[side].requests;
         if (r->load[side].modulo) rows += (double)c->of[side].requests;
@@ -243,10 +243,10 @@ static void add_region(const Model *m, const RProg *r, const StepCounts *c, Step
     s->sectors += c->region_sectors / steps;
     s->region = c->region_sectors * SECTOR;
     s->passes += c->region_passes / steps;
-    if (!c->region_joined) return;
+    if (c->region_made <= 0) return;
     int team = r->load[0].team | r->load[1].team;
-    s->filling = c->region_requests / team * MP_JOIN_ISSUE;
-    s->trips = whole(c->region_requests / team / MP_AT_ONCE);
+    s->filling = c->region_made / team;
+    s->trips = whole(c->region_rounds / team);
 }
 
 Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {

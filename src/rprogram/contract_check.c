@@ -92,8 +92,9 @@ static const char *check_region(const Case *c, int side) {
     if (!power_of_two(l->vec) || !rprog_region(c->p, r, side, &x)) {
         return "the tile's reads are no region, or its lines are not aligned to the load";
     }
-    if (x.anywhere && (!rprog_through_registers(l) || !rprog_ldmatrix(c->p, c->dev, r, side)))
-        return "chunks that begin anywhere go through registers, and matrices are loaded of them";
+    bool made = x.anywhere || x.turned;
+    if (made && (!rprog_through_registers(l) || !rprog_ldmatrix(c->p, c->dev, r, side)))
+        return "chunks that threads make go through registers, and matrices are loaded of them";
     if (!rprog_copyable(c->p, c->dev, r, side) || rprog_packed(c->dev, r)) {
         return "a region is copied unchanged";
     }

@@ -107,19 +107,19 @@ static int add_region(const Builder *b, const RProg *r, int side, RLoad *out) {
     return wide * op->bytes < RTILE_ACCESS || rprog_ldmatrix(p, b->dev, &x, side);
 }
 
-/* Chunks that begin anywhere, where others are narrower and matrices are loaded of them.  */
-static bool fit_anywhere(const Builder *b, RProg *r, int side, int aligned) {
+/* Chunks that begin anywhere, where others are narrower, or that are turned, where matrices are
+ * loaded of them.  */
+static bool fit_made(const Builder *b, RProg *r, int side) {
     RRegion x;
-    RLoad *l = &r->load[side];
-    int chunk = RTILE_ACCESS / b->p->op[side].bytes;
-    RRegionTile of = {.tile = r->block.extent[own_axis(side)], .vec = chunk};
-    if (aligned >= chunk || !rprog_ldmatrix(b->p, b->dev, r, side) ||
-        !rtile_region(b->p, side, of, &x))
-        return false;
+    RLoad *l = &r->load[side], before = *l;
     l->kind = LOAD_STAGED;
-    l->vec = (uint8_t)chunk;
+    l->vec = (uint8_t)(RTILE_ACCESS / b->p->op[side].bytes);
     l->mover = rprog_mover(b->dev, l->kind, RTILE_ACCESS);
-    return l->mover >= 0;
+    if (l->mover >= 0 && rprog_ldmatrix(b->p, b->dev, r, side) &&
+        rprog_region(b->p, r, side, &x) && (x.anywhere || x.turned))
+        return true;
+    *l = before;
+    return false;
 }
 
 /* The widest access that the region of this tile allows.  */
@@ -131,7 +131,7 @@ static bool fit_region(const Builder *b, RProg *r, int side) {
     if (!rtile_region(b->p, side, (RRegionTile){.tile = r->block.extent[axis]}, &x)) return false;
     double tile = (double)r->block.extent[axis] * (double)b->p->extent[AX_K];
     if (tile < REGION_SHARED * x.lines * x.row) return false;
-    if (fit_anywhere(b, r, side, x.vec)) return true;
+    if (fit_made(b, r, side)) return true;
     for (int vec = x.vec; vec > 0; vec /= 2) {
         l->vec = (uint8_t)vec;
         l->kind = LOAD_ASYNC;
@@ -139,7 +139,8 @@ static bool fit_region(const Builder *b, RProg *r, int side) {
         if (l->mover >= 0) return true;
         l->kind = LOAD_STAGED;
         l->mover = rprog_mover(b->dev, l->kind, vec * op->bytes);
-        if (l->mover >= 0) return true;
+        bool turned = rprog_region(b->p, r, side, &x) && x.turned;    /* for matrices alone */
+        if (l->mover >= 0 && !turned) return true;
     }
     return false;
 }

@@ -92,7 +92,7 @@ bool warpgroup_moves(const Device *dev, const RProg *r, int64_t need, int64_t co
 bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out);
 /* The same as a region, of which lanes make the unit's first operand; may it be one?  */
 bool warpgroup_regions(const Problem *p, const ComputeUnit *u, int side);
-/* Is it one whose lines begin anywhere, which threads join?  */
+/* Is it one whose chunks threads make, as lines begin anywhere or channels lie apart?  */
 bool warpgroup_joins(const Problem *p, const ComputeUnit *u, int side);
 bool warpgroup_region(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out);
 /* Elements along k of a step: those of a box, or the channels that a region has of a pixel.  */

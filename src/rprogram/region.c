@@ -211,8 +211,10 @@ static int store_wavefronts(const RRegion *x, int first, int elem) {
     int32_t addr[WARP];
     int per = x->row / x->vec;
     for (int lane = 0; lane < WARP; lane++) {
-        int id = first + lane;
-        addr[lane] = (id / per * x->pitch + id % per * x->vec) * elem;
+        int id = first + lane, line = id / per;
+        if (x->turned)
+            line = line / x->across * x->extent[x->along] + line % x->across * x->turned;
+        addr[lane] = (line * x->pitch + id % per * x->vec) * elem;
     }
     return rtile_wavefronts(addr, UINT32_MAX, x->vec * elem);
 }
@@ -221,11 +223,11 @@ int64_t rprog_region_stores(const Problem *p, const Device *dev, const RProg *r,
     enum { SAMPLE = 16 };     /* requests, beyond which places in banks repeat */
     RRegion x;
     if (!rprog_region(p, r, side, &x)) return 0;
-    int64_t requests = ceil_div((int64_t)x.lines * x.row / x.vec, WARP);
+    int64_t requests = ceil_div(rtile_region_pieces(&x), WARP);
     int64_t sampled = requests < SAMPLE ? requests : SAMPLE, n = 0;
     int elem = rprog_elem(p, dev, r, side);
     for (int i = 0; i < sampled; i++) n += store_wavefronts(&x, i * WARP, elem);
     int64_t zeros = rprog_region_zeros(p, r, &x);
-    return ceil_div(n * requests, sampled) + ceil_div(zeros, WARP) +
+    return ceil_div(n * requests, sampled) * (x.turned ? x.turned : 1) + ceil_div(zeros, WARP) +
            ceil_div(rprog_region_entries(p, r), WARP);
 }

@@ -2,8 +2,9 @@
 #include "rprogram/internal.h"
 
 bool rprog_region_of_tile(const Problem *p, const RProg *r, int side, RRegion *out) {
-    RRegionTile of = {r->block.extent[own_axis(side)], r->load[side].vec,
-                      rprog_region_boxes(&r->load[side])};
+    const RLoad *l = &r->load[side];
+    RRegionTile of = {r->block.extent[own_axis(side)], l->vec, rprog_region_boxes(l),
+                      rprog_through_registers(l)};
     return rtile_region(p, side, of, out);
 }
 

@@ -55,7 +55,9 @@
  *   register, `pair` neighbouring k at once, else element by element.  One operand at most, copied
  *   unchanged; along and inner are its own axis; split == 1, no tail; the sum of a product.
  *   Where lines of matrices begin anywhere (RRegion.anywhere) a thread joins 16 bytes of the two
- *   accesses that they lie in, and puts zeros behind the end of a line.
+ *   accesses that they lie in, and puts zeros behind the end of a line.  Where chunks run along a
+ *   dimension that lies apart (RRegion.turned), as channels do before pixels, it loads neighbours
+ *   along the last dimension, as many for each element of a chunk, and stores a chunk for each.
  * - Tables: a load with `table` decodes its positions once: those of the tile's rows (registers if
  *   they are few) and, while the step before is loaded, those of each k of a step (rprog_table).
  *   For copies of elements as they lie in memory whose places would have to be decoded for several
@@ -189,8 +191,8 @@
  *   divides the channels that a plane has of a pixel, so that a step's matrices are those of one
  *   place of the window: what the place adds to a row is added before the swizzle, which is of the
  *   sum's bits.  split == 1, no tail; blocks of a cluster share the other operand.
- *   Where lines begin anywhere (LOAD_STAGED with `team`) threads of the warps that fill the ring
- *   join chunks, as they do of regions without a ring, and put them where copies would.
+ *   Where lines begin anywhere or lie apart (LOAD_STAGED with `team`) threads of the warps that
+ *   fill the ring make chunks, as of regions without a ring, and put them where copies would.
  * - Stages are a ring.  Beside those that compute a block has four more warps, the last, a lane of
  *   which waits for an empty stage and issues its copies; the others wait for a full one.  The four
  *   leave registers to the others where these need more (rprog_ring_registers).  A stage is empty

@@ -211,7 +211,7 @@ static bool region_comes(const Problem *p, const Device *dev, const RLoad *l, in
     RBox box;
     int64_t rows;
     int most = dev->mover[l->mover].box_max;
-    if (l->team) return x->anywhere && x->parts <= 1;
+    if (l->team) return (x->anywhere || x->turned) && x->parts <= 1;
     if (l->kind == LOAD_TILE) return rprog_region_box(p, side, x, most, &box);
     return x->lines <= most && rprog_region_pixels(p, side, x, &box, &rows);
 }

@@ -40,13 +40,15 @@ bool warpgroup_regions(const Problem *p, const ComputeUnit *u, int side) {
 }
 
 bool warpgroup_joins(const Problem *p, const ComputeUnit *u, int side) {
-    bool anywhere = false;
     if (!p->te || !warpgroup_regions(p, u, side)) return false;
-    const TeTensor *t = &p->te->tensor[p->con.operand[side].access.tensor];
+    const Access *x = &p->con.operand[side].access;
+    const FusedAxis *k = &p->con.axis[AX_K];
+    const TeTensor *t = &p->te->tensor[x->tensor];
+    bool apart = x->offset.coef[k->index[k->n - 1]] != 1, anywhere = false;
     for (int d = 0; d < t->rank - 1; d++)
         anywhere |= t->shape[d].value > 1 &&
                     t->stride[d].value * p->op[side].bytes % RTILE_ACCESS != 0;
-    return anywhere;
+    return apart || anywhere;
 }
 
 bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {

@@ -181,10 +181,10 @@ static bool aligned(const View *v, const RRegion *r, int32_t tile, int vec) {
     return r->bound % vec == 0 && places_apart(v, r, r->line, r->stride, tile, vec);
 }
 
-/* Are neighbours of the innermost index of K, in whole chunks of 16 bytes, all that is read of the
- * last dimension?  */
-static bool by_chunks(const View *v, int n) {
-    int d = v->rank - 1, last = v->k->n - 1;
+/* Are neighbours of the innermost index of K, in whole chunks of 16 bytes, all that is read of
+ * dimension d?  */
+static bool by_chunks(const View *v, int d, int n) {
+    int last = v->k->n - 1;
     const int64_t *by = v->x->sub[d].coef;
     if (last < 0 || by[v->k->index[last]] != 1 || index_extent(v, v->k, last) % n) return false;
     for (int i = 0; i < last; i++) {
@@ -194,6 +194,33 @@ static bool by_chunks(const View *v, int n) {
         if (moves(v, d, v->own, i)) return false;
     }
     return v->x->sub[d].c % n == 0;
+}
+
+/* Elements along the last dimension that accesses of whole words have at once, of which a chunk is
+ * made for each; 0: none, or it begins within one.  */
+static int turned_by(const View *v, int bytes, int align) {
+    enum { WORD = 4 };
+    int last = v->rank - 1, n = rtile_widest(v->tensor, align);
+    int64_t all = v->tensor->shape[last].value;
+    for (int d = 0; d < last; d++)
+        if (v->tensor->shape[d].value > 1) all = gcd64(all, v->tensor->stride[d].value);
+    while (n > 1 && all % n) n /= 2;
+    return n * bytes < WORD ? 0 : n;
+}
+
+/* Lines of chunks run along the dimension of the innermost index of K.  */
+static void find_chunks(const View *v, RRegionTile of, int bytes, int align, RRegion *r) {
+    int chunk = RTILE_ACCESS / bytes, last = v->rank - 1;
+    r->line = last;
+    if (last >= 0 && by_chunks(v, last, chunk)) r->chunk = chunk;
+    if (r->chunk || of.vec != chunk || !of.registers) return;
+    for (int d = 0; d < last && !r->chunk; d++) {
+        if (!by_chunks(v, d, chunk)) continue;
+        r->turned = turned_by(v, bytes, align);
+        if (r->turned == 0) return;
+        r->chunk = chunk;
+        r->line = d;
+    }
 }
 
 /* Are whole accesses of 16 bytes all of the tensor, so that one may read what lies around its
@@ -208,9 +235,8 @@ static bool has_whole_accesses(const View *v, int bytes, int align) {
 /* Lines run along the last dimension, and on along the one before where all of it is read.  But
  * those of chunks are one pixel each, so that padding can keep rows of matrices in banks apart.  */
 static bool lay_lines(const View *v, RRegion *r) {
-    r->line = v->rank - 1;
     r->stride = 1;
-    if (v->rank == 0 || v->tensor->stride[r->line].value != 1) return false;
+    if (v->rank == 0 || v->tensor->stride[v->rank - 1].value != 1) return false;
     while (r->line > 0 && !r->chunk && reads_all(v, r, r->line)) {
         int64_t n = r->stride * v->tensor->shape[r->line].value;
         if (v->tensor->stride[r->line - 1].value != n) break;
@@ -223,9 +249,10 @@ static bool lay_lines(const View *v, RRegion *r) {
 
 /* Elements of shared memory from one value of subscript d to the next.  */
 static int64_t pitch(const View *v, const RRegion *r, int d) {
-    if (d >= r->line) return v->tensor->stride[d].value;
+    if (rtile_in_line(r, d)) return r->turned ? 1 : v->tensor->stride[d].value;
     int64_t n = r->pitch;
-    for (int i = d + 1; i < r->line; i++) n *= r->extent[i];
+    for (int i = d + 1; i < v->rank; i++)
+        if (!rtile_in_line(r, i)) n *= r->extent[i];
     return n;
 }
 
@@ -277,7 +304,8 @@ int rtile_region_span(int64_t channels) {
 
 static bool lay_planes(const View *v, int bytes, RRegion *r) {
     int64_t channels = (int64_t)r->extent[r->line] * bytes;
-    if (!r->chunk || !r->whole || !(r->anywhere || reads_all(v, r, r->line))) return false;
+    if (!r->chunk || !r->whole || !(r->anywhere || r->turned || reads_all(v, r, r->line)))
+        return false;
     r->span = rtile_region_span(channels);
     r->planes = channels > r->span ? (int)(channels / r->span) : 1;
     return r->span > 0;
@@ -290,8 +318,8 @@ static bool lay_out(const View *v, int vec, int bytes, RRegion *r) {
     r->vec = vec;
     r->shift = (int32_t)(first < 0 ? first + vec : first);
     int64_t row = (r->shift + r->extent[r->line] * r->stride + vec - 1) / vec * vec;
-    for (int d = 0; d < r->line; d++) {
-        lines *= r->extent[d];
+    for (int d = 0; d < v->rank; d++) {
+        if (!rtile_in_line(r, d)) lines *= r->extent[d];
         if (lines > ELEMENTS_MAX) return false;
     }
     r->read = (int32_t)lines;
@@ -311,18 +339,33 @@ static bool lay_out(const View *v, int vec, int bytes, RRegion *r) {
     r->last = (r->count_in - 1) * r->step_in + (r->count_out - 1) * r->step_out +
               (int32_t)images_begun(r) * r->step_image;
     if (r->period > 0) r->tested |= 1u << r->image;
-    for (int d = 0; d <= r->line; d++) {
-        bool one = d < r->line && r->extent[d] == 1 && !v->x->guard[d];
-        if (!one && !reads_all(v, r, d)) r->tested |= 1u << d;
+    for (int d = 0; d < v->rank; d++) {
+        bool one = !rtile_in_line(r, d) && r->extent[d] == 1 && !v->x->guard[d];
+        if (!rtile_behind_line(r, d) && !one && !reads_all(v, r, d)) r->tested |= 1u << d;
     }
+    r->along = r->line;
     return true;
+}
+
+/* Accesses to the last dimension begin at multiples of their width.  False: the tensor's elements
+ * of a region are further apart than an int can say.  */
+static bool lay_across(const View *v, int32_t tile, RRegion *r) {
+    int64_t reach = 0;
+    int n = r->turned, first = n - 1;
+    r->along = v->rank - 1;
+    if (places_apart(v, r, r->along, 1, tile, n))
+        first = (int)((v->x->sub[r->along].c % n + n) % n);
+    r->across = (first + r->extent[r->along] + n - 1) / n;
+    r->tested |= 1u << r->along;
+    for (int d = 0; d < v->rank; d++) reach += r->extent[d] * v->tensor->stride[d].value;
+    return reach <= INT32_MAX;
 }
 
 /* Where a line of a tile begins is an int, in elements along the line.  */
 static bool places_fit(const View *v, const RRegion *r, int32_t tile) {
     int64_t beyond[TE_MAX_INDICES];
     for (int i = 0; i < TE_MAX_INDICES; i++) beyond[i] = tile;
-    for (int d = 0; d <= r->line; d++) {
+    for (int d = 0; d < v->rank && !rtile_behind_line(r, d); d++) {
         Affine f = v->x->sub[d];
         int64_t scale = d == r->line ? r->stride : 1;
         for (int i = 0; i < TE_MAX_INDICES && scale > 1; i++)
@@ -365,17 +408,17 @@ bool rtile_region(const Problem *p, int side, RRegionTile of, RRegion *out) {
         if (n == 0) return false;
         out->extent[d] = (int32_t)n;
     }
-    int chunk = RTILE_ACCESS / op->bytes;
-    if (v.rank > 0 && by_chunks(&v, chunk)) out->chunk = chunk;
-    if (!lay_lines(&v, out) || (out->period > 0 && out->rows >= out->line)) return false;
+    find_chunks(&v, of, op->bytes, p->align, out);
+    if (!lay_lines(&v, out) || (out->period > 0 && rtile_in_line(out, out->rows))) return false;
     int widest = rtile_widest(v.tensor, p->align);
     while (widest > 1 && !aligned(&v, out, tile, widest)) widest /= 2;
     if (vec == 0) vec = widest;
-    out->anywhere = vec > widest && vec == out->chunk &&
+    out->anywhere = vec > widest && vec == out->chunk && !out->turned &&
                     has_whole_accesses(&v, op->bytes, p->align);
-    if (widest % vec && !out->anywhere) return false;
+    if (widest % vec && !out->anywhere && !out->turned) return false;
     if (of.boxes && !lay_planes(&v, op->bytes, out)) return false;
     if (!lay_out(&v, vec, op->bytes, out) || !places_fit(&v, out, tile)) return false;
+    if (out->turned && !lay_across(&v, tile, out)) return false;
     pair_up(out, op->bytes);
     return true;
 }

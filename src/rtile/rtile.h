@@ -299,18 +299,38 @@ typedef struct {
     int span, planes;         /* by boxes: bytes of a line, as wide as their swizzle; else 0, 1 */
     bool anywhere;            /* accesses begin at any element: each is joined of the two accesses
                                * of 16 bytes, from multiples of them on, that it lies in */
+    int turned;               /* lines run along dimension `line`, whose elements lie apart: chunks
+                               * are made of so many elements along the last dimension, from
+                               * multiples of them on, each; else 0 */
+    int along, across;        /* of these: the last dimension, and how many times as many it takes;
+                               * else `along` is the line's */
 } RRegion;
-/* How it is copied: by accesses of `vec` elements (0: as wide as possible), or by boxes.  */
+/* How it is copied: by accesses of `vec` elements (0: as wide as possible), which may go through
+ * registers, or by boxes.  */
 typedef struct {
     int32_t tile;
     int vec;
-    bool boxes;
+    bool boxes, registers;
 } RRegionTile;
+
+/* Does dimension d belong to a region's lines?  Behind their first one?  */
+static inline bool rtile_in_line(const RRegion *r, int d) {
+    return r->turned ? d == r->line : d >= r->line;
+}
+static inline bool rtile_behind_line(const RRegion *r, int d) {
+    return !r->turned && d > r->line;
+}
+/* What threads copy one of after the other: chunks, or those that are turned together.  */
+static inline int rtile_region_pieces(const RRegion *r) {
+    int lines = r->turned ? r->read / r->extent[r->along] * r->across : r->lines;
+    return r->row / r->vec * lines;
+}
 
 /* False: the operand is no bare affine read, sizes are not static, tiles of this size are no boxes,
  * accesses cannot be `vec` elements wide, or boxes bring no planes of channels.  Chunks of 16 bytes
  * may begin anywhere in a tensor that begins and ends at multiples of them, and they may reach
- * beyond the line, where zeros take the place of what follows.  */
+ * beyond the line, where zeros take the place of what follows.  Through registers they may be
+ * turned where a dimension that lies apart has the innermost index of K.  */
 bool rtile_region(const Problem *p, int side, RRegionTile of, RRegion *out);
 /* The width of planes of so many bytes of channels: one has all, and zeros behind them, or they are
  * equal parts; 0: there is none.  */

@@ -264,7 +264,8 @@ typedef struct {
     const char *name;
     bool reduction;           /* else spatial */
     bool where;               /* range given by `where` (it is printed) */
-    bool place;               /* normal form: in a block of pixels; an axis has it behind others */
+    bool place;               /* normal form: in a block of pixels, or along lines that threads
+                               * make; an axis has it behind others */
     TeExtent lo, hi;          /* runs over lo..hi-1 */
 } TeIndex;
 

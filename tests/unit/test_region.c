@@ -18,7 +18,8 @@
 #include <string.h>
 
 /* Boxes bring the region, of warpgroups, also one whose pixels are the columns of the results; rows
- * are blocks of pixels; pixels begin anywhere, and each access is joined of two.  */
+ * are blocks of pixels; threads make chunks of pixels that begin anywhere or whose channels lie
+ * apart.  */
 enum { BOXES = 1, TURNED = 2, BLOCKS = 4, JOINS = 8 };
 
 /* A convolution: layouts of X and K by their subscripts.  */
@@ -89,6 +90,15 @@ static const Conv conv[] = {
     {"h200", "f16", "f16", "", true, true, 4, 61, 12, 11, 64, 3, 3, 1, 1, 1, BOXES | JOINS},
     {"h200", "bf16", "f32", "", true, true, 2, 127, 11, 12, 64, 3, 3, 1, 1, 1, BOXES | JOINS},
     {"a100", "f32", "f32", "@tf32", true, false, 1, 7, 16, 16, 8, 3, 3, 1, 1, 1, JOINS},
+    {"t4", "f32", "f32", "", false, true, 1, 32, 9, 12, 64, 3, 3, 1, 1, 1, 0},
+    {"a100", "f16", "f16", "", false, false, 2, 16, 16, 16, 24, 3, 3, 1, 1, 1, JOINS},
+    {"rtx4090", "f16", "f32", "", false, false, 4, 9, 14, 14, 24, 3, 3, 1, 0, 1, JOINS},
+    {"t4", "f16", "f16", "", false, true, 1, 16, 18, 24, 16, 5, 5, 2, 2, 1, JOINS},
+    {"a100", "i8", "i32", "", false, false, 1, 32, 16, 16, 16, 3, 3, 1, 1, 1, JOINS},
+    {"a100", "f32", "f32", "@tf32", false, false, 1, 12, 16, 16, 16, 3, 3, 1, 1, 1, JOINS},
+    {"h200", "f16", "f16", "", false, false, 3, 64, 12, 16, 64, 3, 3, 1, 1, 1, BOXES | JOINS},
+    {"h200", "bf16", "f32", "", false, true, 2, 61, 11, 20, 64, 3, 3, 1, 1, 1, BOXES | JOINS},
+    {"h200", "f32", "f32", "@tf32", false, false, 3, 32, 9, 12, 24, 3, 3, 1, 1, 1, BOXES | JOINS},
 };
 enum { CONVS = sizeof conv / sizeof *conv, FEW = 1, MANY = 24 };
 

@@ -26,8 +26,6 @@ static Ir open_shares(Kernel *k, int n) {
     return i;
 }
 
-static int chunks_of(const RRegion *g) { return g->row / g->vec * g->lines; }
-
 /* The same over chunks, by the threads that load the operand: the block's or a team's.  */
 static Ir first_chunk(const Kernel *k, const Side *s) {
     int before = s->l->team ? contract_turns(k->c)->fill.first * WARP : 0;
@@ -42,12 +40,12 @@ static Ir loading_step(const Kernel *k, const Side *s) {
     return s->l->team ? ir_int(k->cg, loading(k, s)) : k->var.threads;
 }
 
-/* ..., so many of them at a time as a thread has under way.  */
-static Ir open_chunks(Kernel *k, const Side *s) {
+/* ..., `each` of them at a time.  */
+static Ir open_chunks(Kernel *k, const Side *s, int each) {
     Cg *cg = k->cg;
-    Ir i = k->var.i, all = ir_int(cg, chunks_of(&s->region));
+    Ir i = k->var.i, all = ir_int(cg, rtile_region_pieces(&s->region));
     ir_loop(cg, i, first_chunk(k, s), ir_lt(cg, i, all),
-            (IrNext){IR_ADD, ir_mul_n(cg, loading_step(k, s), AT_ONCE)}, 1);
+            (IrNext){IR_ADD, ir_mul_n(cg, loading_step(k, s), each)}, 1);
     return i;
 }
 
@@ -55,7 +53,8 @@ static Ir open_chunks(Kernel *k, const Side *s) {
  * take the turns that are left over one after another, each behind the load of the one before.  */
 static Ir open_turns(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    int all = chunks_of(&s->region), each = loading(k, s), turns = (all + each - 1) / each;
+    int all = rtile_region_pieces(&s->region), each = loading(k, s);
+    int turns = (all + each - 1) / each;
     Ir turn = ir_count(cg, "turn", turns, turns <= AT_ONCE ? IR_UNROLL_ALL : AT_ONCE);
     Ir at = ir_add(cg, first_chunk(k, s), ir_mul(cg, turn, loading_step(k, s)));
     Ir i = ir_let_as(cg, IR_I32, "i", at);
@@ -84,7 +83,7 @@ static void begin(Kernel *k, const Side *s, const Ir *own) {
     Ir sum =
         address_combine(k, x, OFFSET, (AxisPlace){&k->c->p->con.axis[s->own], own, true}, NULL);
     address_batch(k, s, address_plus_number(cg, sum, x->offset.c - g->shift));
-    for (int d = 0; d <= g->line; d++) {
+    for (int d = 0; d < k->c->te->tensor[x->tensor].rank; d++) {
         if (!(g->tested >> d & 1)) continue;
         Ir at = first_of(k, s, d, own);
         if (d == g->line)
@@ -98,6 +97,8 @@ static void begin(Kernel *k, const Side *s, const Ir *own) {
 typedef struct {
     Ir line, x, above;
     Ir number;                /* of those that are joined */
+    Ir along;                 /* of those that are turned: the first one's place in the last
+                               * dimension; `line` counts what lies before that */
 } Chunk;
 
 /* Which image a line's row belongs to, beside the first; makes it the row in that.  */
@@ -118,14 +119,18 @@ static Ir chunk_offset(Kernel *k, const Side *s, Chunk c, Ir *test) {
     const TeTensor *t = &k->c->te->tensor[s->o->access.tensor];
     Ir sum = c.x;
     Ir image = NULL;
-    int below = 1;
+    int below = 1, lines = g->turned ? g->read / g->extent[g->along] : g->lines;
     *test = NULL;
-    for (int d = g->line; d >= 0; d--) {
-        bool last = d == g->line;
-        Ir at = last ? c.x : ir_int(cg, 0);
-        if (!last && g->extent[d] > 1) {
+    if (g->turned) {
+        Ir apart = cg_int(cg, TE_I64, t->stride[g->line].value);
+        sum = ir_add(cg, ir_mul(cg, c.x, apart), c.along);
+    }
+    for (int d = g->along; d >= 0; d--) {
+        bool last = d == g->line, along = g->turned && d == g->along;
+        Ir at = last ? c.x : along ? c.along : ir_int(cg, 0);
+        if (!last && !along && g->extent[d] > 1) {
             at = ir_div(cg, c.line, ir_number(cg, IR_U32, below));
-            if (below * g->extent[d] != g->lines)
+            if (below * g->extent[d] != lines)
                 at = ir_rem(cg, at, ir_number(cg, IR_U32, g->extent[d]));
             at = ir_let_as(cg, IR_I32, ir_numbered(cg, "g", d), at);
             if (g->period > 0 && d == g->rows) image = image_of(k, s, c.above, &at);
@@ -135,7 +140,7 @@ static Ir chunk_offset(Kernel *k, const Side *s, Chunk c, Ir *test) {
             at = image;
             sum = ir_add(cg, sum, ir_mul(cg, at, cg_int(cg, TE_I64, t->stride[d].value)));
         }
-        if (!last) below *= g->extent[d];
+        if (!last && !along) below *= g->extent[d];
         if (!(g->tested >> d & 1)) continue;
         TeExtent bound = last ? size_number(g->bound) : t->shape[d];
         Ir inside = size_inside(cg, ir_add(cg, operand_at(k, s)->at[d], at), bound, false);
@@ -251,9 +256,9 @@ static Ir open_some(Kernel *k, const Side *s, Ir first, Chunk *c) {
  * region of all steps, or (not NULL) a slot at this address.  */
 static void join_chunks(Kernel *k, const Side *s, Ir above, Ir slot) {
     Cg *cg = k->cg;
-    Ir all = ir_int(cg, chunks_of(&s->region)), test;
+    Ir all = ir_int(cg, rtile_region_pieces(&s->region)), test;
     Chunk c = before_chunks(k, s, above);
-    Ir i = open_chunks(k, s);
+    Ir i = open_chunks(k, s, AT_ONCE);
     Ir words = ir_array(cg, ir_type(IR_U32), "words", AT_ONCE, JOINED_OF, 0);
     Ir u = open_some(k, s, i, &c);
     Ir from = ir_add(cg, operand_at(k, s)->src, chunk_offset(k, s, c, &test));
@@ -267,6 +272,73 @@ static void join_chunks(Kernel *k, const Side *s, Ir above, Ir slot) {
     ir_if(cg, ir_lt(cg, c.number, all));
     ir_do(cg, ir_call(cg, ir_type(IR_VOID), "rl_join_16", 3, to, ir_element(cg, words, u),
                       bytes_inside(k, s, c.x)));
+    ir_close(cg);
+    ir_close(cg);
+    ir_close(cg);
+}
+
+/* ---- chunks that are turned ---- */
+
+/* Where the chunks of number i are; the first one's place may lie before the region.  */
+static Chunk turned_at(Kernel *k, const Side *s, Ir i, Ir before, Ir above) {
+    Cg *cg = k->cg;
+    const RRegion *g = &s->region;
+    Chunk c = {.x = chunk_element(k, s, i), .above = above};
+    Ir at = ir_div(cg, i, ir_number(cg, IR_U32, g->row / g->vec));
+    at = ir_let_as(cg, IR_U32, "along", at);
+    Ir along = ir_rem(cg, at, ir_number(cg, IR_U32, g->across));
+    along = ir_mul_n(cg, ir_cast(cg, IR_I32, along), g->turned);
+    c.along = ir_let_as(cg, IR_I32, "from", ir_sub(cg, along, before));
+    c.line = ir_let_as(cg, IR_U32, "line", ir_div(cg, at, ir_number(cg, IR_U32, g->across)));
+    return c;
+}
+
+/* Loads, for each element of a chunk, `turned` neighbours that as many chunks have of it.  */
+static Ir load_turned(Kernel *k, const Side *s, Chunk c) {
+    Cg *cg = k->cg;
+    const RRegion *g = &s->region;
+    int words = g->turned * s->elem / 4;
+    Ir test, w = ir_array(cg, ir_type(IR_U32), "words", g->vec * words, 0, 0);
+    Ir from = ir_add(cg, operand_at(k, s)->src, chunk_offset(k, s, c, &test));
+    from = ir_let(cg, "first", from);
+    test = ir_let(cg, "inside", test);
+    Ir u = ir_count_of(cg, k->var.u, g->vec, IR_UNROLL_ALL);
+    const TeTensor *t = &k->c->te->tensor[s->o->access.tensor];
+    Ir apart = cg_int(cg, TE_I64, t->stride[g->line].value);
+    if (g->tested >> g->line & 1) {
+        Ir bound = ir_sub(cg, ir_int(cg, g->bound), operand_at(k, s)->at[g->line]);
+        test = ir_both(cg, test, ir_lt(cg, ir_add(cg, c.x, u), bound));
+    }
+    ir_do(cg, ir_call(cg, ir_type(IR_VOID), ir_numbered(cg, "rl_words_", words), 4, w,
+                      ir_mul_n(cg, u, words), ir_add(cg, from, ir_mul(cg, u, apart)), test));
+    ir_close(cg);
+    return w;
+}
+
+/* The address of a chunk: in the region of all steps, or (not NULL) a slot.  */
+static Ir place_of_chunk(Kernel *k, const Side *s, Chunk c, Ir slot) {
+    const Cg *cg = k->cg;
+    if (slot) return place_in_slot(k, s, c, slot);
+    return ir_add(cg, ir_add(cg, k->var.shared, operand_at(k, s)->region),
+                  place_in_region(k, s, c));
+}
+
+/* Chunks of a dimension that lies apart: a thread loads as many neighbours for each element of one,
+ * and stores their chunks.  */
+static void turn_chunks(Kernel *k, const Side *s, Ir above, Ir slot) {
+    Cg *cg = k->cg;
+    const RRegion *g = &s->region;
+    Ir wide = ir_int(cg, g->turned - 1), extent = ir_int(cg, g->extent[g->along]);
+    Ir before = ir_binary(cg, IR_AND, operand_at(k, s)->at[g->along], wide);
+    before = ir_let_as(cg, IR_I32, "before", before);
+    Chunk c = turned_at(k, s, open_chunks(k, s, 1), before, above);
+    Ir words = load_turned(k, s, c), row = c.line;
+    Ir u = ir_count_of(cg, k->var.u, g->turned, IR_UNROLL_ALL);
+    Ir at = ir_let_as(cg, IR_I32, "at", ir_add(cg, c.along, u));
+    c.line = ir_add(cg, ir_mul(cg, ir_as(cg, IR_I32, row), extent), at);
+    ir_if(cg, size_inside(cg, at, size_number(g->extent[g->along]), false));
+    ir_do(cg, ir_call(cg, ir_type(IR_VOID), ir_numbered(cg, "rl_turn_", s->elem), 3,
+                      place_of_chunk(k, s, c, slot), words, u));
     ir_close(cg);
     ir_close(cg);
     ir_close(cg);
@@ -425,7 +497,8 @@ void region_load(Kernel *k, const Side *s) {
     first_digits(k, s, digit, &first, &row);
     begin(k, s, digit);
     Ir above = row ? ir_mul(cg, row, ir_int(cg, g->by)) : NULL;
-    if (g->anywhere) join_chunks(k, s, above, NULL);
+    if (g->turned) turn_chunks(k, s, above, NULL);
+    else if (g->anywhere) join_chunks(k, s, above, NULL);
     else copy_chunks(k, s, above);
     fill_zeros(k, s);
     fill_table(k, s);
@@ -443,7 +516,8 @@ void region_fill(Kernel *k, const Side *s, int ring) {
     first_digits(k, s, digit, &first, &row);
     begin(k, s, digit);
     Ir slot = ir_let(cg, "to", ring_tile(k, s, ring));
-    join_chunks(k, s, row ? ir_mul(cg, row, ir_int(cg, s->region.by)) : NULL, slot);
+    Ir above = row ? ir_mul(cg, row, ir_int(cg, s->region.by)) : NULL;
+    (s->region.turned ? turn_chunks : join_chunks)(k, s, above, slot);
     ir_close(cg);
 }
 

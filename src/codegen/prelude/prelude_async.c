@@ -53,6 +53,57 @@ const PreludeRow prelude_async[] = {
         "\"r\"((int)wanted));\n"
         "    return x;\n"
         "}\n"},
+    /* n words to w[at ...], zeros where they are not wanted.  */
+    {"rl_words_4", 70,
+     "template <int N> " FN "void rl_words_4(unsigned (&w)[N], int at, const void *from, "
+     "bool wanted) {\n"
+     "    const uint4 x = rl_load_wanted(from, wanted);\n"
+     "    w[at] = x.x, w[at + 1] = x.y, w[at + 2] = x.z, w[at + 3] = x.w;\n"
+     "}\n"},
+    {"rl_words_2", 70,
+     "template <int N> " FN "void rl_words_2(unsigned (&w)[N], int at, const void *from, "
+     "bool wanted) {\n"
+     "    const uint2 x = wanted ? __ldg((const uint2 *)from) : make_uint2(0, 0);\n"
+     "    w[at] = x.x, w[at + 1] = x.y;\n"
+     "}\n"},
+    {"rl_words_1", 70,
+     "template <int N> " FN "void rl_words_1(unsigned (&w)[N], int at, const void *from, "
+     "bool wanted) {\n"
+     "    w[at] = wanted ? __ldg((const unsigned *)from) : 0;\n"
+     "}\n"},
+    {"rl_store_16", 70,
+     FN "void rl_store_16(unsigned to, unsigned a, unsigned b, unsigned c, unsigned d) {\n"
+        "    asm volatile(\"st.shared.v4.b32 [%0], {%1, %2, %3, %4};\"\n"
+        "                 :: \"r\"(to), \"r\"(a), \"r\"(b), \"r\"(c), \"r\"(d) : \"memory\");\n"
+        "}\n"},
+    /* Column `at` of a matrix of 16 bytes of rows, of elements of 4, 2 or 1 bytes; w has the rows,
+     * one after the other.  */
+    {"rl_turn_4", 70,
+     "template <int N> " FN "void rl_turn_4(unsigned to, const unsigned (&w)[N], int at) {\n"
+     "    const int row = N / 4;\n"
+     "    rl_store_16(to, w[at], w[row + at], w[2 * row + at], w[3 * row + at]);\n"
+     "}\n"},
+    {"rl_turn_2", 70,
+     "template <int N> " FN "void rl_turn_2(unsigned to, const unsigned (&w)[N], int at) {\n"
+     "    const int row = N / 8, halves = at % 2 ? 0x7632 : 0x5410;\n"
+     "    const unsigned *const x = w + at / 2;\n"
+     "    rl_store_16(to, __byte_perm(x[0], x[row], halves),\n"
+     "                __byte_perm(x[2 * row], x[3 * row], halves),\n"
+     "                __byte_perm(x[4 * row], x[5 * row], halves),\n"
+     "                __byte_perm(x[6 * row], x[7 * row], halves));\n"
+     "}\n"},
+    {"rl_turn_1", 70,
+     "template <int N> " FN "void rl_turn_1(unsigned to, const unsigned (&w)[N], int at) {\n"
+     "    const int row = N / 16, bytes = 0x40 + at % 4 * 0x11;\n"
+     "    unsigned x[4];\n"
+     "#pragma unroll\n"
+     "    for (int i = 0; i < 4; i++) {\n"
+     "        const unsigned *const y = w + 4 * i * row + at / 4;\n"
+     "        x[i] = __byte_perm(__byte_perm(y[0], y[row], bytes),\n"
+     "                           __byte_perm(y[2 * row], y[3 * row], bytes), 0x5410);\n"
+     "    }\n"
+     "    rl_store_16(to, x[0], x[1], x[2], x[3]);\n"
+     "}\n"},
     /* 16 bytes from anywhere, `bytes` of them and zeros behind: w has the words of the two accesses
      * that they lie in, zeros where they are not `inside`, and the byte where they begin.  */
     {"rl_two_16", 70,
@@ -75,8 +126,7 @@ const PreludeRow prelude_async[] = {
         "    b = rl_first(__funnelshift_r(b, c, by % 4 * 8), bytes - 4);\n"
         "    c = rl_first(__funnelshift_r(c, d, by % 4 * 8), bytes - 8);\n"
         "    d = rl_first(__funnelshift_r(d, e, by % 4 * 8), bytes - 12);\n"
-        "    asm volatile(\"st.shared.v4.b32 [%0], {%1, %2, %3, %4};\"\n"
-        "                 :: \"r\"(to), \"r\"(a), \"r\"(b), \"r\"(c), \"r\"(d) : \"memory\");\n"
+        "    rl_store_16(to, a, b, c, d);\n"
         "}\n"},
     DO("rl_cp_async_commit", 80, "cp.async.commit_group"),
     DO_N("rl_cp_async_wait", 80, "cp.async.wait_group"),

@@ -2,7 +2,7 @@
  * lie along another axis than the fastest units take: a statement of its own copies each into a
  * layout whose last dimension is one that both operands are summed over, a multiple of 16 bytes
  * long, and the product reads the copy.  A window may stay where it is (`filled`): the sum alone
- * gets longer.
+ * gets longer, and goes along the channel last, as warps lay the window out.
  *
  * Holds for all data of every type that a store keeps: f8e5m2 saturates infinities.  Where the sum
  * gets longer both factors are 0, so that no infinity meets one.  */
@@ -336,6 +336,7 @@ static void lay_out(Relaid *r, const Product *p, TeStmt *s, int origin) {
         else if (longer && !read[side]->other)
             read[side]->other = te_expr_zero(n->a, read[side]->type, read[side]->pos);
     }
+    s->index[p->channel].place |= p->filled;
     if (longer)
         s->index[p->channel].hi = (TeExtent){.value = p->extent, .min = p->extent, .multiple = 1};
 }
@@ -351,13 +352,11 @@ static bool can_help(const Product *p) {
     return any;
 }
 
-/* Is a window to be copied whose channels lie side by side, at sizes that are known?  */
+/* Is a window to be copied, at sizes that are known?  */
 static bool can_fill(const Product *p) {
     bool any = false, known = true;
     for (int i = 0; i < p->s->n_index; i++) known = known && !p->s->index[i].hi.expr;
-    for (int side = 0; side < 2; side++)
-        any |= lies_badly(p, side) && is_window(p, side) &&
-               side_of(p, side)->access.offset.coef[p->channel] == 1;
+    for (int side = 0; side < 2; side++) any |= lies_badly(p, side) && is_window(p, side);
     return any && known;
 }
 
