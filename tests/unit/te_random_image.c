@@ -147,6 +147,24 @@ static const char *pixel(Gen *g, const Tensor *t, const Image *m, uint32_t type)
     return gen_cut(g, from);
 }
 
+/* A new input that has an element for each place in the window, channel and filter.  */
+static const char *weight(Gen *g, const Tensor *t, const Image *m, uint32_t type) {
+    static const int order[][MAX_RANK] = {{3, 0, 1, 2}, {0, 1, 2, 3}, {3, 2, 0, 1}, {2, 0, 1, 3}};
+    const int *at = order[below(g, 4)], axis[] = {m->k[0], m->k[1], m->k[2], m->filter};
+    size_t from = g->out.len;
+    Tensor w = {.role = INPUT, .cls = t->cls, .dtype = type, .rank = MAX_RANK};
+    gen_name(g, 'T', g->n_tensor, "[");
+    for (int i = 0; i < MAX_RANK; i++) {
+        if (i) put(g, ",");
+        gen_index_value(g, axis[at[i]]);
+        w.dim[i] = g->axis[axis[at[i]]].size;
+    }
+    put(g, "]");
+    g->n_input++;
+    g->tensor[g->n_tensor++] = w;
+    return gen_cut(g, from);
+}
+
 static Image choose_image(Gen *g, const Tensor *t) {
     int batch = t->rank == MAX_RANK;
     bool last = !chance(g, 3);
@@ -167,7 +185,7 @@ bool gen_image(Gen *g, const Tensor *t, size_t *body) {
     if (!add_sums(g, &m)) return false;
     uint32_t type = t->cls == REAL ? real[below(g, 6)] : integer[below(g, 3)];
     unsigned places = ((1U << t->rank) - 1) & ~(1U << m.filter);
-    const char *w = gen_factor(g, t->cls, type, places), *x = pixel(g, t, &m, type);
+    const char *w = weight(g, t, &m, type), *x = pixel(g, t, &m, type);
     bool open = t->role == TEMPORARY, mapped = chance(g, 3);
     for (int d = 0; d < t->rank; d++) g->axis[d].where = open || mapped;
     const char *p = mapped ? gen_begin(g, t, t->rank, false) : NULL;
