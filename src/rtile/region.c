@@ -347,17 +347,21 @@ static bool lay_out(const View *v, int vec, int bytes, RRegion *r) {
     return true;
 }
 
-/* Accesses to the last dimension begin at multiples of their width.  False: the tensor's elements
- * of a region are further apart than an int can say.  */
-static bool lay_across(const View *v, int32_t tile, RRegion *r) {
-    int64_t reach = 0;
+/* Accesses to the last dimension begin at multiples of their width.  */
+static void lay_across(const View *v, int32_t tile, RRegion *r) {
     int n = r->turned, first = n - 1;
     r->along = v->rank - 1;
     if (places_apart(v, r, r->along, 1, tile, n))
         first = (int)((v->x->sub[r->along].c % n + n) % n);
     r->across = (first + r->extent[r->along] + n - 1) / n;
     r->tested |= 1u << r->along;
-    for (int d = 0; d < v->rank; d++) reach += r->extent[d] * v->tensor->stride[d].value;
+}
+
+/* What a region's elements are apart in the tensor is an int.  */
+static bool reach_fits(const View *v, const RRegion *r) {
+    int64_t reach = r->row;
+    for (int d = 0; d < v->rank; d++) reach += (r->extent[d] - 1) * v->tensor->stride[d].value;
+    if (r->period > 0) reach += images_begun(r) * v->tensor->stride[r->image].value;
     return reach <= INT32_MAX;
 }
 
@@ -418,7 +422,8 @@ bool rtile_region(const Problem *p, int side, RRegionTile of, RRegion *out) {
     if (widest % vec && !out->anywhere && !out->turned) return false;
     if (of.boxes && !lay_planes(&v, op->bytes, out)) return false;
     if (!lay_out(&v, vec, op->bytes, out) || !places_fit(&v, out, tile)) return false;
-    if (out->turned && !lay_across(&v, tile, out)) return false;
+    if (!reach_fits(&v, out)) return false;
+    if (out->turned) lay_across(&v, tile, out);
     pair_up(out, op->bytes);
     return true;
 }

@@ -329,6 +329,26 @@ static void test_columns_of_images(void **state) {
     }
 }
 
+/* The elements of a tile that begins in one image and ends in the next are an image apart, which has
+ * to be an int, the lines of the second one included.  */
+static void test_images_far_apart(void **state) {
+    (void)state;
+    static const char *const text[] = {
+        "op f(X: f16[2,100000,320,64], K: f16[64,3,3,64]) -> Y: f16[2,29,29,64] {"
+        " Y[n,p,q,f] = sum[r,s,c](X[n,p+r,q+s,c] * K[f,r,s,c]); }",
+        "op f(X: f16[2,104857,320,64], K: f16[64,3,3,64]) -> Y: f16[2,29,29,64] {"
+        " Y[n,p,q,f] = sum[r,s,c](X[n,p+r,q+s,c] * K[f,r,s,c]); }"};
+    for (int far = 0; far < 2; far++) {
+        Arena *a = arena_create(NULL);
+        KernelCase c;
+        RRegion x;
+        assert_null(kernel_open(&c, a, fixture_device(a, "t4"), text[far], NULL));
+        const Problem *p = &c.plan.problem[0];
+        assert_int_equal(rtile_region(p, 0, (RRegionTile){.tile = 64}, &x), !far);
+        arena_destroy(a);
+    }
+}
+
 static void test_convolutions(void **state) {
     (void)state;
     static Job job[CONVS];
@@ -372,6 +392,7 @@ int main(void) {
                                        cmocka_unit_test(test_infinite),
                                        cmocka_unit_test(test_short_tiles),
                                        cmocka_unit_test(test_joined_dimensions),
-                                       cmocka_unit_test(test_columns_of_images)};
+                                       cmocka_unit_test(test_columns_of_images),
+                                       cmocka_unit_test(test_images_far_apart)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
