@@ -165,7 +165,8 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const Ending *e, con
     double smem = e->wavefronts / m->smem_rate;
     double through = 0, accesses = 0;
     if (e->leaving.r->via != VIA_DIRECT) {                /* where the sums of slices meet, too */
-        through = mp_through_clocks(&e->leaving, &accesses);
+        through = mp_through_clocks(&e->leaving, &accesses) * (1 - e->stays);
+        accesses *= 1 - e->stays;
         smem += accesses;
     } else if (slices > 1) {
         sums = (slices - 1) * outputs * p->acc_bytes * 2 / (WARP * 4);
@@ -213,9 +214,10 @@ static double operand_stores(const Model *m, const RProg *r, const StepCounts *c
     return sum;
 }
 
-static void fill_counts(const Model *m, const RProg *r, const Step *s, const Leaving *of,
+static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ending *e,
                         double tiles, Estimate *out) {
     const Problem *p = m->p;
+    const Leaving *of = &e->leaving;
     const StepCounts *c = s->counts;
     double steps = (double)rprog_tiles(p, r, AX_K), sectors = 0;
     bool matrix = rprog_matrix(m->dev, r);
@@ -237,6 +239,7 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Lea
     if (r->tail > 0) partials += (double)(rprog_tail_partials(p, r) - r->tail) / tiles;
     if (of->r->via != VIA_DIRECT) {
         double rounds = s->warps * r->warp.extent[AX_M] / r->thread.extent[AX_M];
+        rounds *= 1 - e->stays;
         sums = 0;                         /* of slices: they meet there */
         through[0] = rounds * (double)of->counts->staging_loads * partials;
         through[1] = rounds * (double)of->counts->staging_stores * partials;
@@ -404,7 +407,8 @@ static MpTurn turn_of(const Model *m, const RProg *r, const Step *s, const Endin
     double computed = greater(clocks[MP_COMPUTE], greater(clocks[MP_SMEM], clocks[MP_ISSUE]));
     double dram = greater(x->term[MP_DRAM], t->in_flight_us) * each;
     return (MpTurn){.turns = first->steps,
-                    .tiles = rprog_persistent(r) ? whole(first->times) : 1,
+                    .tiles = rprog_persistent(r) ? whole(first->times)
+                                                 : (double)rprog_stats_turns(m->p, r),
                     .first = m->block_start + met + m->dram_latency,
                     .latency = m->l2_latency + t->miss * (m->dram_latency - m->l2_latency),
                     .copy = {greater(clocks[MP_L2], dram)},
@@ -431,13 +435,14 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     if (e->kept) share_copies(mp_tiles_of_block(m, r), &c.of[1]);
     if (!own.leaving.r) own.leaving = (Leaving){m, r, &c};
     Step s = mp_step(m, r, &c);
-    double tiles = (double)rprog_blocks(p, r), blocks = tiles * r->split - r->tail + r->tail_blocks;
+    double turns = (double)rprog_stats_turns(p, r), tiles = (double)rprog_blocks(p, r) * turns;
+    double blocks = tiles / turns * r->split - r->tail + r->tail_blocks;
     double all_steps = (double)rprog_tiles(p, r, AX_K);
     if (e->kept) s.teams = rprog_in_turn(r);
     *(m->dev->unit[r->unit].b_smem ? &s.behind : &s.region) += e->loads;
     if (e->loads > 0) s.bytes += e->loads / (all_steps * mp_tiles_of_block(m, r));
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm};
-    fill_counts(m, r, &s, &e->leaving, tiles, out);
+    fill_counts(m, r, &s, e, tiles, out);
 
     out->store_sectors = (int64_t)(e->sectors + 0.5);
     double reads = mp_dram_reads(m, r) + e->reads, writes = e->writes, stored = writes;
@@ -460,7 +465,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     time_course(m, r, e, &t, m->clock, out);
     for (int i = 0; i < CLOCK_ITERATIONS && hal_slows(m->dev, u); i++)
         time_course(m, r, e, &t, mp_allowed_clock(m, u, out), out);
-    double work = r->tail > 0 ? tiles * all_steps : blocks * phases.at[0].steps;
+    double work = r->tail > 0 ? tiles * all_steps : blocks * turns * phases.at[0].steps;
     if (m->wants_turn) out->turn = turn_of(m, r, &s, e, &t, out);
     out->waves = blocks / (mp_filled_sms(m, r) * r->blocks_per_sm);
     out->wave_efficiency = t.busy > 0 ? work / t.busy : 0;

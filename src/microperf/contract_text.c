@@ -129,7 +129,8 @@ static void tell_stages(const Story *s) {
     int slices = count_along(&r->block, &r->warp, AX_K);
     if (slices > 1) buf_printf(s->out, ", each step shared by %d warps", slices);
     bool async = !rprog_through_registers(&r->load[0]) || !rprog_through_registers(&r->load[1]);
-    double steps = (double)rprog_tiles(s->p, r, AX_K) * (double)rprog_blocks(s->p, r);
+    double steps = (double)(rprog_tiles(s->p, r, AX_K) * rprog_stats_turns(s->p, r)) *
+                   (double)rprog_blocks(s->p, r);
     double ahead = async ? r->stages - 1 : 1;
     if (steps > 0) {
         double stage = (double)e->load_sectors * SECTOR / steps;
@@ -266,8 +267,13 @@ static void tell_rows(const Story *s) {
         buf_puts(s->out, "blocks have whole rows, which meet in shared memory\n");
         return;
     }
-    buf_printf(s->out, "a row lies in %lld blocks, which leave parts; %d kernels",
-               (long long)rprog_tiles(s->p, r, AX_N), rprog_stats_kernels(s->p, r));
+    if (r->stats == STATS_TURNS)
+        buf_printf(s->out, "a block goes along its rows in %lld turns, %d time%s",
+                   (long long)rprog_tiles(s->p, r, AX_N), f->group->n_pass,
+                   f->group->n_pass == 1 ? "" : "s");
+    else
+        buf_printf(s->out, "a row lies in %lld blocks, which leave parts; %d kernels",
+                   (long long)rprog_tiles(s->p, r, AX_N), rprog_stats_kernels(s->p, r));
     if (f->group->n_pass > 1) buf_puts(s->out, ", the product is computed again, not stored");
     buf_putc(s->out, '\n');
 }

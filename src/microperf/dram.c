@@ -11,6 +11,9 @@
  *   a sweep;
  * - B is read once if high*a + columns*b <= C, else once for each of the ceil(rows / high) sweeps.
  *
+ * Where blocks go along the columns of their rows in turns, high is resident and wide 1, and what
+ * does not stay is read again for each pass.
+ *
  * An operand that is read with gaps (stride s elements) costs min(s, sector / element) times its
  * unique bytes.  Programs are ranked with the raster that reads the fewest bytes by this rule, of
  * row order, groups of 2, 4, 8, ... tile rows and column order: no other term depends on it.  Among
@@ -29,7 +32,10 @@ static Reads reads_by(const Model *m, const RProg *r, double group) {
     double batch = greater((double)p->extent[AX_B], 1);
     double rows = (double)rprog_tiles(p, r, AX_M), columns = (double)rprog_tiles(p, r, AX_N);
     double resident = greater(m->sms * r->blocks_per_sm / r->split, 1);
-    if (m->total_unique <= m->l2_capacity || resident >= rows * columns)
+    bool turns = r->stats == STATS_TURNS;
+    double passes = turns ? rprog_stats_facts(p, r)->group->n_pass : 1;
+    if (turns) group = resident;          /* a tile row each, along which they go together */
+    if (m->total_unique <= m->l2_capacity || (!turns && resident >= rows * columns))
         return (Reads){m->total_unique, m->total_unique};
 
     /* Bytes of one tile row of a and one tile column of b, all of K.  */
@@ -42,8 +48,8 @@ static Reads reads_by(const Model *m, const RProg *r, double group) {
     Reads x = {0, high * row + wide * column};
     double a = m->unique[0], b = m->unique[1];
     bool all_columns_stay = high * row + columns * column <= m->l2_capacity;
-    if (x.wave > m->l2_capacity) a *= waves;
-    if (!all_columns_stay) b *= sweeps;
+    if (x.wave > m->l2_capacity) a *= waves * passes;
+    if (!all_columns_stay) b *= sweeps * passes;
     x.all = a + b;
     return x;
 }

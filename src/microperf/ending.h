@@ -25,10 +25,12 @@ enum { MP_STORED = 4 };
  * it waits for meetings of threads.  Where results of the k-steps are an operand of another
  * product: bytes of the other one, which a block loads once; clocks of the unit and wavefronts
  * of shared memory of a block; how its results leave (no program: the results of the k-steps do);
- * does a block that stays copy the second operand of the k-steps once?  */
+ * does a block that stays copy the second operand of the k-steps once?  The share of tiles of which
+ * no results leave.  */
 typedef struct {
     double reads, writes, sectors, elements, ops, functions, meeting, wait;
     bool rows, kept;
+    double stays;
     double loads, unit, wavefronts;
     Leaving leaving;
 } Ending;

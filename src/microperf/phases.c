@@ -7,6 +7,7 @@
  *
  *   phases: with a tail, a block of all steps for each other tile, then the blocks of the tail, of
  *       q = ceil(tail * steps / blocks) steps
+ *   rows in turns: each block has as many tiles one behind the other as turns
  *   SMs busy: k-steps / (steps of the phases * slots)  */
 #include "microperf/phases.h"
 
@@ -21,7 +22,8 @@ double mp_filled_sms(const Model *m, const RProg *r) {
 
 double mp_tiles_of_block(const Model *m, const RProg *r) {
     double blocks = (double)rprog_launched(m->p, m->dev, r);
-    return rprog_persistent(r) ? greater((double)rprog_blocks(m->p, r) / blocks, 1) : 1;
+    double turns = (double)rprog_stats_turns(m->p, r);
+    return rprog_persistent(r) ? turns * greater((double)rprog_blocks(m->p, r) / blocks, 1) : 1;
 }
 
 /* Phases of so many blocks, each of which does as `each` says.  */
@@ -49,10 +51,11 @@ void mp_grid_phases(const Model *m, const RProg *r, double store_bytes, Phases *
     const Problem *p = m->p;
     double tiles = (double)rprog_blocks(p, r), steps = (double)rprog_tiles(p, r, AX_K);
     if (r->tail == 0) {
-        double blocks = tiles * r->split;
-        Phase each = {
-            .steps = whole(steps / r->split), .partials = 1, .bytes = store_bytes / blocks};
+        double blocks = tiles * r->split, turns = (double)rprog_stats_turns(p, r);
+        Phase each = {.steps = whole(steps / r->split), .partials = 1,
+                      .bytes = store_bytes / (blocks * turns)};
         phases->n = phases_of(m, r, blocks, each, out);
+        for (int i = 0; i < phases->n; i++) out[i].times *= turns;
         return;
     }
     double sums = mp_sum_bytes(p, r), full = tiles - r->tail;

@@ -18,7 +18,12 @@
  *       row; values stored, and read by each walk that needs them
  *   registers: 6 + rows of a thread for each reduction of the busiest pass
  *
- * Every term of rows partial is the sum over its kernels.  */
+ * Every term of rows partial is the sum over its kernels.
+ *
+ * Rows in turns: one kernel with a tile for each turn of each pass.  The end of a tile is the mean
+ * of the passes' ends, without parts; meetings and waits come once for a tile of rows, and each
+ * turn moves what follows a leader:
+ *   + warps * rows of a thread * online reductions * 16 instructions, / passes  */
 #include "microperf/ending.h"
 
 /* Those that compute a tile.  */
@@ -52,7 +57,8 @@ static Ending rows_ending(const Model *m, const RProg *r, int pass) {
         if (n == 0) continue;
         e.meeting += warps * n * (rprog_stats_rows(m->dev, r) * (3 * steps + 2) + 24);
         e.wait += turns * (steps * SHUFFLE + 3 * barrier + 4 * m->smem_latency);
-        if (pass >= 0) parts += rows * (double)rprog_tiles(p, r, AX_N) * n * p->acc_bytes;
+        if (pass >= 0 && r->stats == STATS_PARTIAL)
+            parts += rows * (double)rprog_tiles(p, r, AX_N) * n * p->acc_bytes;
     }
     if (walks && evaluated > 1) e.ops -= f->kept_ops * (evaluated - 1);
     e.writes = pass < 0 ? m->out_bytes : elements + parts;
@@ -157,6 +163,28 @@ static void count_meetings(const Model *m, const RProg *r, Estimate *e) {
     e->smem_store_wavefronts += (int64_t)(tiles * stores);
 }
 
+/* The mean end of a turn: its passes are of as many turns each.  Threads' own sums follow their
+ * leaders in each turn, and meet behind the last one.  */
+static Ending turns_ending(const Model *m, const RProg *r) {
+    enum { FOLLOW = 16 };     /* instructions for a row of a thread: its leader, and what follows */
+    const StatFacts *f = rprog_stats_facts(m->p, r);
+    double n = f->group->n_pass, turns = (double)rprog_tiles(m->p, r, AX_N), follow = 0;
+    Ending sum = {.reads = (double)m->p->epilogue_bytes, .rows = true};
+    for (int i = 0; i < f->group->n; i++) follow += f->group->follow[i] != FOLLOW_NONE;
+    for (int pass = 0; pass < f->group->n_pass; pass++) {
+        Ending e = rows_ending(m, r, pass);
+        sum.ops += e.ops / n;
+        sum.functions += e.functions / n;
+        sum.meeting += e.meeting / (n * turns);
+        sum.wait += e.wait / (n * turns);
+        sum.writes += (double)f->emit_bytes[pass];
+        sum.stays += (f->emit_bytes[pass] == 0) / n;
+        if (f->emit_bytes[pass] > 0) sum.sectors += e.sectors;
+    }
+    sum.meeting += tile_warps(m, r) * follow * rprog_stats_rows(m->dev, r) * FOLLOW / n;
+    return sum;
+}
+
 void mp_estimate_stats(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
     const StatFacts *f = rprog_stats_facts(m->p, r);
     RProg none = *r;          /* nothing leaves a block but parts of rows */
@@ -164,6 +192,12 @@ void mp_estimate_stats(const Model *m, const RProg *r, CountMemo *memo, Estimate
     none.via = VIA_DIRECT;
     if (r->stats == STATS_WHOLE) {
         Ending e = rows_ending(m, r, -1);
+        mp_estimate_product(m, r, memo, &e, out);
+        count_meetings(m, r, out);
+        return;
+    }
+    if (r->stats == STATS_TURNS) {
+        Ending e = turns_ending(m, r);
         mp_estimate_product(m, r, memo, &e, out);
         count_meetings(m, r, out);
         return;

@@ -7,20 +7,25 @@ static bool takes(const Problem *p) { return !p->row && p->contraction; }
 static int add_class(IndexMap *m, const Problem *p, const RProg *r, AxisClass c) {
     const FusedAxis *f = &p->con.axis[c];
     return index_add(m, (IndexAxis){f->index, f->n, p->extent[c], p->multiple[c],
-                                    r->block.extent[c]});
+                                    c == AX_M ? rprog_grid_rows(r) : r->block.extent[c]});
 }
 
-/* The order of tiles: groups of tile rows, each of which goes along all columns, rows first.  */
+/* The order of tiles: groups of tile rows, each of which goes along all columns, rows first.  Where
+ * blocks go along the columns there are none to deal out.  */
 static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
     (void)span;
     for (int c = AX_B; c <= AX_K; c++) add_class(m, p, r, (AxisClass)c);
     m->n_axis = AX_K;
+    m->shared = rprog_cluster_side(r) ? AX_M : AX_N;
+    m->together = rprog_together(r, m->shared);
     int64_t rows = rprog_raster_rows(p, r), tile = m->axis[AX_M].tile;
-    int64_t tiles = ceil_div(p->extent[AX_M], tile);
+    int64_t tiles = rprog_row_tiles(p, r);
     index_deal_grid(m, (IndexDigit){AX_B, m->axis[AX_B].tile, 0});
-    if (rows < tiles || rows == 1) index_deal_grid(m, (IndexDigit){AX_M, rows * tile, 0});
-    index_deal_grid(m, (IndexDigit){AX_N, m->axis[AX_N].tile, 0});
-    if (rows > 1) index_deal_grid(m, (IndexDigit){AX_M, tile, rows < tiles ? rows : 0});
+    if (r->stats != STATS_TURNS && (rows < tiles || rows == 1))
+        index_deal_grid(m, (IndexDigit){AX_M, rows * tile, 0});
+    if (r->stats != STATS_TURNS) index_deal_grid(m, (IndexDigit){AX_N, m->axis[AX_N].tile, 0});
+    if (rows > 1 || r->stats == STATS_TURNS)
+        index_deal_grid(m, (IndexDigit){AX_M, tile, rows < tiles ? rows : 0});
 }
 
 static int64_t threads(const Device *dev, RProg *r) {

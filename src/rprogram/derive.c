@@ -9,7 +9,8 @@ void skeleton_map(const SkeletonRow *s, const Problem *p, const RProg *r, int64_
     out->root = p->te ? &p->te->stmt[last->group->root] : NULL;
     out->n_axis = out->n_grid = out->n_thread = 0;
     out->down = 0;
-    out->each = 1;
+    out->each = out->together = 1;
+    out->shared = 0;
     s->map(p, r, span, out);
 }
 

@@ -95,6 +95,9 @@ static inline int rprog_computing(const Device *dev, const RProg *r) {
  * tiles?  SMs that are busy where clusters are as many as fit.  */
 static inline int rprog_cluster(const RProg *r) { return r->cluster > 1 ? r->cluster : 1; }
 int rprog_cluster_side(const RProg *r);
+/* Tiles of a product along an axis come in multiples of so many, for the blocks of a cluster: at
+ * some run-time sizes the last ones are empty.  */
+int rprog_together(const RProg *r, int axis);
 bool rprog_cluster_fits(const Problem *p, const Device *dev, const RProg *r);
 /* Takes an order of tiles in which they can; false: there is none.  */
 bool rprog_cluster_order(const Problem *p, const Device *dev, RProg *r);
@@ -380,6 +383,12 @@ int rprog_stats_kernels(const Problem *p, const RProg *r);
  * products?  */
 bool rprog_stats_combines(const Problem *p, const RProg *r, int number);
 const StatFacts *rprog_stats_facts(const Problem *p, const RProg *r);
+/* Tiles of columns that a block computes for each of its tiles of rows, in all passes; else 1.  */
+int64_t rprog_stats_turns(const Problem *p, const RProg *r);
+/* Rows of a tile of the grid: of a block, or of both of its teams where each goes along the columns
+ * of its own; tiles of so many.  */
+int32_t rprog_grid_rows(const RProg *r);
+int64_t rprog_row_tiles(const Problem *p, const RProg *r);
 /* In the workspace parts of a statement lie as [column tile][row], values as [row], room for a
  * multiple of STATS_ROOM of each.  Before those of statement i of the group are as many bytes for
  * each part, and for each value.  */
@@ -389,6 +398,7 @@ void rprog_stats_at(const Problem *p, const RProg *r, int i, bool value, int64_t
 /* Lanes that hold columns of a row, as bits of the lane's number; rows of a thread.  */
 int rprog_stats_lanes(const Device *dev, const RProg *r);
 int rprog_stats_rows(const Device *dev, const RProg *r);
+int rprog_stats_columns(const Device *dev, const RProg *r);           /* of a tile, of one row */
 
 /* Are results made of partial ones in the workspace by a kernel in which `lanes` threads share one?
  * Its blocks' threads; how many threads that may be, and what plan texts meant that do not say.  */
@@ -404,6 +414,7 @@ int rprog_meeting_vec(const Problem *p, const RProg *r);
 enum { RASTERS = 15 };
 int64_t rprog_raster_rows(const Problem *p, const RProg *r);
 void rprog_set_raster(const Problem *p, int64_t rows, RProg *r);
+void rprog_only_rows(RProg *r);           /* that of tiles that have all columns */
 /* Of a chain: groups of batches, in each of which the batches are walked first.  */
 void rprog_set_batches(int64_t batches, RProg *r);
 int rprog_rasters(const Problem *p, const Device *dev, const RProg *r, int64_t rows[RASTERS]);

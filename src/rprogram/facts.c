@@ -40,15 +40,6 @@ int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, in
 
 const char *const rprog_no_whole_warps = "threads are no whole warps, or more than a block has";
 
-int64_t rprog_tiles(const Problem *p, const RProg *r, int axis) {
-    int64_t n = ceil_div(p->extent[axis], r->block.extent[axis]);
-    return n > 0 || axis == AX_K ? n : 1;
-}
-
-int64_t rprog_outer_tiles(const Problem *p, const RProg *r) {
-    return rprog_tiles(p, r, AX_B) * rprog_tiles(p, r, AX_M) * rprog_tiles(p, r, AX_N);
-}
-
 bool rprog_may_be_ahead(const Device *dev, const RProg *r, int side) {
     if (dev->unit[r->unit].b_smem) return false;
     if (rprog_matrix(dev, r)) return count_along(&r->warp, &r->thread, AX_K) % 2 == 0;

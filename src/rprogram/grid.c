@@ -147,6 +147,8 @@ const char *grid_check(const Problem *p, const Device *dev, const RProg *r) {
     if (r->grid != GRID_TILES && r->grid != GRID_PERSISTENT && r->grid != GRID_PINGPONG)
         return "unknown grid";
     bool whole = r->split == 1 && !r->stats && r->tail == 0;
+    if (r->stats == STATS_TURNS && dev->unit[r->unit].b_smem && !rprog_persistent(r))
+        return "`rows turns` of a unit of warpgroups needs blocks that stay";
     if (!rprog_persistent(r)) {
         return whole || r->via != VIA_BOXES ? check_boxes(p, dev, r)
                                             : "a block with one tile stores boxes of whole results";
@@ -157,7 +159,8 @@ const char *grid_check(const Problem *p, const Device *dev, const RProg *r) {
         return "in pingpong each warpgroup has a tile of its own";
     }
     if (r->tail_blocks > rprog_slots(dev, r)) return "a tail has more blocks than stay";
-    double tiles = (double)rprog_outer_tiles(p, r), steps = (double)rprog_tiles(p, r, AX_K);
+    double tiles = (double)(rprog_outer_tiles(p, r) * rprog_stats_turns(p, r));
+    double steps = (double)rprog_tiles(p, r, AX_K);
     if (tiles * steps > INT32_MAX / 2) return "a block has too many k-steps to count";
     return check_boxes(p, dev, r);
 }

@@ -34,15 +34,24 @@ bool index_dealt(const IndexMap *m, int axis) {
     return false;
 }
 
+static int64_t together(const IndexMap *m, int axis) {
+    return axis == m->shared ? m->together : 1;
+}
+
 bool index_ragged(const IndexMap *m, int axis) {
-    return m->axis[axis].divisor % m->axis[axis].tile != 0;
+    return m->axis[axis].divisor % (m->axis[axis].tile * together(m, axis)) != 0;
+}
+
+/* Of so many positions.  */
+static int64_t boxes_of(const IndexMap *m, int axis, int64_t positions) {
+    int64_t n = together(m, axis);
+    return at_least_one(ceil_div(positions, m->axis[axis].tile * n)) * n;
 }
 
 static int64_t all_boxes(const IndexMap *m) {
     int64_t n = 1;
     for (int i = 0; i < m->n_axis; i++) {
-        const IndexAxis *x = &m->axis[i];
-        if (index_dealt(m, i)) n *= at_least_one(ceil_div(x->extent, x->tile));
+        if (index_dealt(m, i)) n *= boxes_of(m, i, m->axis[i].extent);
     }
     return n;
 }
@@ -65,7 +74,8 @@ static TeExtent boxes(Arena *a, const IndexMap *m, int axis, int64_t tile) {
 }
 
 TeExtent index_tiles(Arena *a, const IndexMap *m, int axis) {
-    return boxes(a, m, axis, m->axis[axis].tile);
+    int64_t n = together(m, axis);
+    return size_times(a, boxes(a, m, axis, m->axis[axis].tile * n), size_number(n));
 }
 
 TeExtent index_count(Arena *a, const IndexMap *m, const IndexDigit *d) {
@@ -112,7 +122,7 @@ static int64_t numbers_below(const IndexMap *m, int d, const int64_t *lo) {
     for (int i = d + 1; i < m->n_grid; i++) {
         const IndexDigit *x = &m->grid[i];
         int64_t left = m->axis[x->axis].extent - lo[x->axis];
-        int64_t boxes = at_least_one(ceil_div(left, m->axis[x->axis].tile));
+        int64_t boxes = boxes_of(m, x->axis, left);
         if (!(seen >> x->axis & 1)) below *= x->count && x->count < boxes ? x->count : boxes;
         seen |= 1u << x->axis;
     }
@@ -121,8 +131,8 @@ static int64_t numbers_below(const IndexMap *m, int d, const int64_t *lo) {
 
 /* A value of digit d in the order of the grid, and back.  */
 static int64_t in_order(const IndexMap *m, int d, int64_t value) {
-    const IndexAxis *x = &m->axis[m->grid[d].axis];
-    return m->down >> d & 1 ? at_least_one(ceil_div(x->extent, x->tile)) - 1 - value : value;
+    int axis = m->grid[d].axis;
+    return m->down >> d & 1 ? boxes_of(m, axis, m->axis[axis].extent) - 1 - value : value;
 }
 
 /* Those of an axis; one where nothing is reduced, since that has a result, too.  */
@@ -142,6 +152,7 @@ void index_box(const IndexMap *m, int64_t number, IndexBox *out) {
         const IndexAxis *x = &m->axis[i];
         int64_t end = out->lo[i] + x->tile, all = positions(m, x);
         out->hi[i] = end < all && index_dealt(m, i) ? end : all;
+        if (out->lo[i] > out->hi[i]) out->lo[i] = out->hi[i];     /* an empty one */
     }
 }
 

@@ -10,6 +10,7 @@
  * by which a check knows what a block must have computed, all follow from this.  */
 #ifndef ROLLER_RPROGRAM_INDEX_MAP_H
 #define ROLLER_RPROGRAM_INDEX_MAP_H
+#include "rprogram/derived.h"
 #include "rprogram/extents.h"
 #include "rprogram/rprog.h"
 
@@ -40,6 +41,8 @@ typedef struct {
     uint32_t down;            /* bit i: digit i of the grid, of all of an axis, goes from its last
                                * value to the first */
     int64_t each;             /* of the grid's numbers a block has; 1, or its threads */
+    int shared;               /* an axis whose boxes come in multiples of `together` (1: there is */
+    int64_t together;         /* none), the last ones maybe empty */
 } IndexMap;
 
 /* `span`: elements of a block of `stream`; 0: as the program says.  */
@@ -50,7 +53,8 @@ int64_t index_blocks(const IndexMap *m);
 bool index_ragged(const IndexMap *m, int axis);
 /* The same of a class of axes of `contract`, without a map.  */
 static inline bool rprog_ragged(const Problem *p, const RProg *r, int axis) {
-    return p->multiple[axis] % r->block.extent[axis] != 0;
+    int64_t tile = axis == AX_M ? rprog_grid_rows(r) : r->block.extent[axis];
+    return p->multiple[axis] % (tile * rprog_together(r, axis)) != 0;
 }
 /* Has the last block fewer boxes than the others, at some size?  */
 bool index_rest(Arena *a, const IndexMap *m);

@@ -212,9 +212,9 @@
  *   both blocks.
  *
  * - cluster c: c neighbours in the grid's order, which share b (raster `row`: a), since c divides
- *   the tile rows of a group and of the tensor (the columns), at all sizes.  Each copies the c-th
- *   part of the shared tile, to all of them; a stage is empty when all warps of all of them are
- *   done with it.
+ *   the tile rows of a group and of the tensor (the columns); of run-time sizes the grid has as
+ *   many more, which are empty.  Each copies the c-th part of the shared tile, to all of them; a
+ *   stage is empty when all warps of all of them are done with it.
  * - grid: GRID_PERSISTENT launches as many blocks as the device holds at a time (rprog_launched by
  *   its profile; any number of whole clusters is right), each of which goes on with the tile so
  *   many behind its last one until there is none.  Stages and phases of the ring are counted over
@@ -243,7 +243,15 @@
  *   stores the values of its columns to the workspace as [column tile][row], and a second kernel
  *   makes of them those of the rows, [row], `lanes` threads each.  What the pass stores comes from
  *   the first kernel.  An online reduction is made with what its leader is in the block, and
- *   corrected when tiles meet.  */
+ *   corrected when tiles meet.
+ * - `rows turns`: the grid has the tiles of M and B.  For each pass of Problem.stats_online a block
+ *   goes along the columns of its rows, block.n in a turn, and computes the product of each turn.
+ *   A thread folds what it holds of a row into what it had from the turns before, online reductions
+ *   relative to what the thread's leader has come to; behind the last turn lanes, then warps meet,
+ *   as of whole rows.  What a pass stores leaves in its turns.  Units of warpgroups: blocks stay,
+ *   and rings go on from turn to turn; in pingpong tiles of the grid have the rows of both
+ *   warpgroups, which go along the same columns, each in its turn.  Raster `column`, so that a
+ *   cluster shares b; no regions.  */
 #ifndef ROLLER_RPROGRAM_RPROG_H
 #define ROLLER_RPROGRAM_RPROG_H
 #include "rtile/fragment.h"
@@ -318,7 +326,8 @@ typedef enum {
 #define RPROG_STATS(X)                                                                             \
     X(NONE, "none") /* nothing: rows are another kernel's */                                       \
     X(WHOLE, "whole") /* all columns of a row */                                                   \
-    X(PARTIAL, "partial") /* some; a second kernel makes the row's values of theirs */
+    X(PARTIAL, "partial") /* some; a second kernel makes the row's values of theirs */             \
+    X(TURNS, "turns") /* all, some in a turn, and again for each pass */
 typedef enum {
 #define X(id, name) STATS_##id,
     RPROG_STATS(X)

@@ -172,6 +172,7 @@ static void with_clusters(Builder *b, RProg r) {
 static int64_t block_steps(const Builder *b, const RProg *r) {
     int64_t steps = rprog_tiles(b->p, r, AX_K);
     if (!rprog_persistent(r)) return steps;
+    steps *= rprog_stats_turns(b->p, r);
     return steps * ceil_div(rprog_outer_tiles(b->p, r), rprog_slots(b->dev, r));
 }
 
@@ -235,14 +236,15 @@ static void choose_store(const Builder *b, RProg *r) {
     else r->store_vec = r->vec_n;
 }
 
-/* Blocks that stay, where some get several tiles.  */
+/* Blocks that stay, where some get several tiles, or all several turns.  */
 static void keep_staying(Builder *b, RProg r) {
     enum { LARGEST = 4 };     /* as in with_clusters */
     int pair = rprog_unit_blocks(b->dev, &r), most = pair > 1 ? pair : LARGEST;
     for (int c = pair; c <= most && c <= b->dev->limits.cluster_max.value; c *= 2) {
         r.cluster = (uint8_t)(c > 1 ? c : 0);
         if (c > 1 && !rprog_cluster_order(b->p, b->dev, &r)) continue;
-        if (rprog_outer_tiles(b->p, &r) > rprog_launched(b->p, b->dev, &r)) keep(b, &r);
+        bool several = rprog_outer_tiles(b->p, &r) > rprog_launched(b->p, b->dev, &r);
+        if (several || r.stats == STATS_TURNS) keep(b, &r);
     }
 }
 
@@ -266,9 +268,8 @@ static void with_grids(Builder *b, RProg r) {
     }
 }
 
-void build_scale_out(Builder *b, RProg *r) {
+static void with_depths(Builder *b, RProg *r) {
     uint8_t depth[DEPTHS];
-    r->stats = rprog_stats_of(b->p, r);
     skeleton_derive(b->of, b->p, b->dev, r);
     take_block(b, r);
     int n = choose_depths(b, r, depth);
@@ -285,7 +286,24 @@ void build_scale_out(Builder *b, RProg *r) {
         if (b->dev->unit[r->unit].b_smem) with_clusters(b, *r);
         if (staged) break;                /* one stage only where two do not fit */
     }
-    if (b->dev->unit[r->unit].b_smem) with_grids(b, *r);
+}
+
+/* Tiles of the program's columns, one block for each or each block one after the other.  */
+static void with_tiles(Builder *b, RProg r) {
+    bool ring = b->dev->unit[r.unit].b_smem, turns = r.stats == STATS_TURNS;
+    if (turns) rprog_only_rows(&r);
+    if (turns && rprog_stats_check(b->p, &r)) return;
+    if (!ring || !turns) with_depths(b, &r);
+    if (ring) with_grids(b, r);
+}
+
+void build_scale_out(Builder *b, RProg *r) {
+    r->stats = rprog_stats_of(b->p, r);
+    with_tiles(b, *r);
+    if (r->stats != STATS_PARTIAL) return;
+    r->stats = STATS_TURNS;
+    with_tiles(b, *r);
+    r->stats = STATS_PARTIAL;
 }
 
 /* The k-steps of the tiles behind the last whole wave are dealt out so that every SM (every block

@@ -1,10 +1,16 @@
 /* Statements over rows of a contraction's results: where parts and values of them lie.  */
+#include "rprogram/index_map.h"
 #include "rprogram/matrix.h"
 
 enum { VALUE_ALIGN = 16 };   /* bytes: of the widest access */
 
 const StatFacts *rprog_stats_facts(const Problem *p, const RProg *r) {
-    return r->stats == STATS_PARTIAL ? p->stats_online : p->stats;
+    return r->stats == STATS_WHOLE ? p->stats : p->stats_online;
+}
+
+int64_t rprog_stats_turns(const Problem *p, const RProg *r) {
+    int passes = r->stats == STATS_TURNS ? p->stats_online->group->n_pass : 0;
+    return passes > 0 ? passes * rprog_tiles(p, r, AX_N) * rprog_in_turn(r) : 1;
 }
 
 RowStats rprog_stats_of(const Problem *p, const RProg *r) {
@@ -75,7 +81,7 @@ int64_t rprog_stats_workspace(const Problem *p, const RProg *r) {
 int rprog_stats_kernels(const Problem *p, const RProg *r) {
     const StatFacts *f = rprog_stats_facts(p, r);
     int n = f->group->n_pass;
-    if (r->stats == STATS_WHOLE) return 1;
+    if (r->stats != STATS_PARTIAL) return 1;
     for (int pass = 0; pass < f->group->n_pass; pass++) n += f->reduces[pass] > 0;
     return n;
 }
@@ -101,6 +107,12 @@ int rprog_stats_rows(const Device *dev, const RProg *r) {
     return count_along(&r->warp, &r->thread, AX_M) * fragment_slots(&f, FRAG_ROW);
 }
 
+int rprog_stats_columns(const Device *dev, const RProg *r) {
+    if (!rprog_matrix(dev, r)) return r->thread.extent[AX_N];
+    Fragment f = rprog_results(dev, r);
+    return count_along(&r->warp, &r->thread, AX_N) * fragment_slots(&f, FRAG_COL);
+}
+
 /* What a thread folds into, and the values of its rows while maps are made.  */
 int64_t rprog_stats_registers(const Problem *p, const Device *dev, const RProg *r) {
     enum { ADDRESSES = 6 };   /* where values lie: fitted as those of contract_registers */
@@ -111,11 +123,21 @@ int64_t rprog_stats_registers(const Problem *p, const Device *dev, const RProg *
     return ADDRESSES + (int64_t)most * rprog_stats_rows(dev, r) * hal_words(p->acc_bytes);
 }
 
+/* Is there a mean that others follow, so that columns are counted?  */
+static bool counts(const Problem *p, const RProg *r) {
+    const RowGroup *g = rprog_stats_facts(p, r)->group;
+    bool any = false;
+    for (int i = 0; i < g->n; i++) any |= g->follow[i] == FOLLOW_SHIFT;
+    return any;
+}
+
 const char *rprog_stats_check(const Problem *p, const RProg *r) {
     if (!p->stats) return r->stats == STATS_NONE ? NULL : "there are no statements over rows";
-    if (r->stats != STATS_WHOLE && r->stats != STATS_PARTIAL) {
-        return "rows are `whole` or `partial`";
-    }
+    if (r->stats == STATS_NONE) return "rows are `whole`, `partial` or in `turns`";
+    if (r->stats == STATS_TURNS && (r->load[0].region || r->load[1].region))
+        return "`rows turns` goes without regions";
+    if (r->stats == STATS_TURNS && counts(p, r) && rprog_ragged(p, r, AX_N))
+        return "turns in which columns are counted are whole";
     if (r->stats == STATS_WHOLE && r->block.extent[AX_N] < p->extent[AX_N]) {
         return "`rows whole` needs a block of all columns";
     }

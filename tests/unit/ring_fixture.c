@@ -69,6 +69,10 @@ const RingFamily ring_family[RING_FAMILIES] = {
      GRID_PERSISTENT, false, true},
     {"2 of 32x64 swapped, persistent, tail", 1, 32, {1, 2}, 4, 1, VIA_BOXES, RASTER_ROW, 0,
      GRID_PERSISTENT, true, true},
+    {"64x64, pingpong, rows in turns", 1, 64, {1, 1}, 2, 1, VIA_BOXES, RASTER_COLUMN, 0,
+     GRID_PINGPONG, false, true},
+    {"128x40, pingpong pairs, rows in turns", 2, 40, {1, 1}, 4, 1, VIA_DIRECT, RASTER_COLUMN, 2,
+     GRID_PINGPONG, false, true},
 };
 
 const RingUnit ring_unit[RING_UNITS] = {
@@ -254,7 +258,9 @@ static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, in
     r->vec_n = (uint8_t)fragment_run(&results, FRAG_COL);
     r->cluster = (uint8_t)f->cluster;
     r->stats = !p->stats ? STATS_NONE
-               : r->block.extent[AX_N] < p->extent[AX_N] ? STATS_PARTIAL : STATS_WHOLE;
+               : r->block.extent[AX_N] >= p->extent[AX_N] ? STATS_WHOLE
+               : f->tail && rprog_persistent(r)           ? STATS_TURNS : STATS_PARTIAL;
+    if (r->stats == STATS_TURNS) rprog_set_raster(p, 1, r);
     if (r->stats) r->split = r->lanes = 1;        /* a block has all k of a tile */
     if (r->cluster && !rprog_cluster_fits(p, c->dev, r)) r->cluster = 0;
     choose_pair(c, r);

@@ -14,9 +14,10 @@ typedef struct {
     Raster raster;
     int cluster;              /* where tiles allow it */
     Grid grid;
-    bool swapped, tail;       /* tail: the k-steps of tiles behind whole waves are dealt out */
+    bool swapped, tail;       /* tail: the k-steps of tiles behind whole waves are dealt out; of
+                               * rows longer than the tile: blocks go along them in turns */
 } RingFamily;
-enum { RING_FAMILIES = 38 };
+enum { RING_FAMILIES = 40 };
 extern const RingFamily ring_family[RING_FAMILIES];
 
 typedef struct {

@@ -41,6 +41,9 @@ static const StatsKind stats_kinds[] = {
     {STATS_WHOLE, true, true, false},   {STATS_PARTIAL, true, true, false},
     {STATS_WHOLE, true, false, true},   {STATS_PARTIAL, true, false, true},
     {STATS_WHOLE, true, true, true},    {STATS_PARTIAL, true, true, true},
+    {STATS_TURNS, false, false, false}, {STATS_TURNS, true, false, false},
+    {STATS_TURNS, true, true, false},   {STATS_TURNS, true, false, true},
+    {STATS_TURNS, true, true, true},
 };
 enum { STATS_KINDS = sizeof stats_kinds / sizeof *stats_kinds };
 #endif

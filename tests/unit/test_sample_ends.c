@@ -81,7 +81,7 @@ static void sums_of_nothing(void **state) {
     enum { ROWS = 8 };
     int64_t index[TE_MAX_INDICES] = {0};
     TeStmt sum = {.n_left = 1, .n_index = 2};
-    IndexMap rows = {.root = &sum, .each = 1};
+    IndexMap rows = {.root = &sum, .each = 1, .together = 1};
     BlockPoint *point;
     Rng rng = {1};
     (void)state;

@@ -217,16 +217,21 @@ static void test_rules(void **state) {
     BREAK(r.split = 2; r.store_vec = 1; r.via = VIA_DIRECT, "all k-steps")
     BREAK(r.tail = 1; r.tail_blocks = 1; r.store_vec = 1, "all k-steps")
     BREAK(r.warp.extent[AX_K] /= 2; r.unroll /= 2, "share")
+    BREAK(r.stats = STATS_TURNS; r.raster = RASTER_ROW, "`column`")
+    BREAK(r.stats = STATS_TURNS; r.raster = RASTER_COLUMN; r.split = 2; r.store_vec = 1;
+          r.via = VIA_DIRECT, "all k-steps")
 #undef BREAK
     Problem many = *p;
     many.extent[AX_B] = INT32_MAX / p->extent[AX_M] + 1;
     assert_non_null(strstr(rprog_check(&many, dev, &good), "32 bits"));
+    int in_turns = 0;
     for (int i = 0; i < c.set[0].n; i++) {
         const RProg *r = &c.set[0].prog[i];
         assert_true(r->split == 1 && r->tail == 0);
-        assert_int_equal(r->stats, r->block.extent[AX_N] >= p->extent[AX_N] ? STATS_WHOLE
-                                                                            : STATS_PARTIAL);
+        assert_int_equal(r->block.extent[AX_N] >= p->extent[AX_N], r->stats == STATS_WHOLE);
+        in_turns += r->stats == STATS_TURNS;
     }
+    assert_true(in_turns > 0);
     assert_int_equal(plain.plan.n, 2);
     RProg r = plain.set[0].prog[0];
     r.stats = STATS_WHOLE;
@@ -253,7 +258,7 @@ static void test_workspace(void **state) {
         assert_true(rprog_workspace(p, &some.prog[i]) <= little.workspace_limit);
     }
     assert_true(parts > 0 && some.rejected[REJECT_WORKSPACE] > 0);
-    for (int i = 0; i < none.n; i++) assert_int_equal(none.prog[i].stats, STATS_WHOLE);
+    for (int i = 0; i < none.n; i++) assert_int_not_equal(none.prog[i].stats, STATS_PARTIAL);
     arena_destroy(a);
 }
 
@@ -311,7 +316,7 @@ static void test_choice(void **state) {
     (void)state;
     static const struct {
         const char *text;
-        bool joined, parts;
+        bool joined, turns;
     } shape[] = {
         {"param B = 32, M = 2048, N = 2048, D = 128;"
          STATS_SOFTMAX("bf16", "bf16", "[B,M,D]", "[B,N,D]"),
@@ -337,12 +342,12 @@ static void test_choice(void **state) {
         assert_int_equal(decided(set.normal) == JOINED, shape[i].joined);
         if (!shape[i].joined) continue;
         const RProg *r = &plan.rplan.prog[0];
-        assert_int_equal(r->stats, shape[i].parts ? STATS_PARTIAL : STATS_WHOLE);
+        assert_int_equal(r->stats, shape[i].turns ? STATS_TURNS : STATS_WHOLE);
         Buf said = buf_new(a);
         Ranked best = {.prog = *r, .estimate = plan.estimate[0]};
         RProgSet none = {0};
         mp_explain(&plan.rplan.problem[0], dev, &none, &best, 1, &said);
-        assert_non_null(strstr(buf_str(&said), shape[i].parts ? "again" : "whole rows"));
+        assert_non_null(strstr(buf_str(&said), shape[i].turns ? "again" : "whole rows"));
     }
     arena_destroy(a);
 }

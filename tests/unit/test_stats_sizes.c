@@ -26,14 +26,14 @@ static const struct {
     {"batches and rows", "param B = 0..3, M = 1..40; op f(Q: f16[B,M,32], K: f16[B,72,32]) ->"
      " S: f32[B,M,72] { t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]) / 4; m[b,i] = max[j](t[b,i,j]);"
      " z[b,i] = sum[j](exp(t[b,i,j] - m[b,i])); S[b,i,j] = exp(t[b,i,j] - m[b,i]) / z[b,i]; }",
-     false, 0x00c},
+     false, 0x80c},
     {"columns", "param N = 1..150; op f(A: f32[37,20], B: f32[N,20]) -> (S: f32[37], H: f32[37],"
      " Y: f32[37,N]) { C[m,n] += A[m,k] * B[n,k]; S[m] = sum[n](C[m,n]); H[m] = max[n](C[m,n]);"
      " Y[m,n] = C[m,n] - H[m]; }",
-     true, 0x003},
+     true, 0x403},
     {"promised columns", "param M = 1..40, N = 8..144 % 8; op f(A: f16[M,32], B: f16[32,N]) ->"
      " Y: f16[M,N] { C[m,n] += A[m,k] * B[k,n]; s[m] = max[n](C[m,n]); Y[m,n] = C[m,n] - s[m]; }",
-     true, 0x030},
+     true, 0x1030},
     {"scores", "param B = 1..2, S = 1..140, D = 8..24 % 8; op f(Q: f16[B,S,3,D], K: f16[B,S,3,D])"
      " -> P: f16[B,3,S,S] { t[b,h,i,j] = sum[d](Q[b,i,h,d] * K[b,j,h,d]) * 0.25;"
      " m[b,h,i] = max[j](t[b,h,i,j]); z[b,h,i] = sum[j](exp(t[b,h,i,j] - m[b,h,i]));"
@@ -41,7 +41,7 @@ static const struct {
      false, 0x02a},
     {"few rows", "param M = 1..8, N = 8..104 % 8; op f(A: f16[M,48], B: f16[N,48]) -> Y: f32[M,N]"
      " { C[m,n] += A[m,k] * B[n,k]; s[m] = min[n](C[m,n]); Y[m,n] = C[m,n] - s[m]; }",
-     true, 0x3c0},
+     true, 0x63c0},
     {"moments", "param M = 0..30, N = 1..140; op f(A: f32[M,24], B: f32[N,24], R: f32[M,N]) ->"
      " (V: f32[M], Y: f32[M,N]) { C[m,n] += A[m,k] * B[n,k]; T[m,n] = C[m,n] + R[m,n];"
      " a[m] = sum[n](T[m,n]) / N; V[m] = sum[n]((T[m,n] - a[m]) * (T[m,n] - a[m])) / N;"

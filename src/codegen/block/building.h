@@ -59,6 +59,7 @@ typedef struct {
     int walk;                 /* elements at a time in a walk over rows; 0: outputs are stored */
     bool online;              /* the walk is that of online reductions */
     bool kept;                /* accumulators are StatFacts.kept now */
+    int pass;                 /* along the columns of rows in turns */
     int known;                /* values of rows are known for passes below this */
     bool ends;                /* of rows: one by one, not the vectors between them */
     bool in_lanes;            /* the loop over v is open */
@@ -158,7 +159,8 @@ typedef struct {
     Ir tensor;                /* address of its columns of Tensor Memory */
     Ir threads;               /* of the block, a constant */
     Ir tid, lane, warp;       /* the thread in its block and in its warp, and that one's number */
-    Ir b, m0, tile_n;         /* the tile: its batch, its first row, its number along N */
+    Ir b, m0;                 /* the tile: its batch, its first row, */
+    Ir tile_m, tile_n;        /* its number among those of the grid along M, along N */
     Ir row, col, k_warp;      /* in the tile: where the thread's, or its warp's, part begins */
     Ir lane_m, lane_n;        /* what the lane adds to these */
     Ir grid, tiles, number;   /* of blocks that stay: how many, of how many tiles, that at hand, */

@@ -38,6 +38,8 @@ void elements_indices(Kernel *k);         /* (elements.c) */
 /* Where a thread's outputs begin; loops over their rows and columns: m, n inside the tensor.  */
 void elements_place_outputs(Kernel *k);
 void elements_open_outputs(Kernel *k);
+void elements_open_rows(Kernel *k);       /* (those over rows, and over the columns of one) */
+void elements_open_columns(Kernel *k);
 void elements_end(Kernel *k);
 /* elements.c: the loop over the elements of a vector; the indices at element v.  */
 Ir elements_lane(const Kernel *k);        /* v; 0 where there is but one element */
@@ -93,7 +95,8 @@ Ir store_place(const Kernel *k, int stmt, const Access *x, Ir *offset);
 
 /* store_smem.c: loops over the outputs of a matrix unit's accumulators.  */
 void mma_place_outputs(Kernel *k);
-void mma_open_outputs(Kernel *k);         /* as the lanes hold them */
+void mma_open_rows_of(Kernel *k);         /* as the lanes hold them */
+void mma_open_columns_of(Kernel *k);
 /* Through shared memory, row by row of instruction tiles: opens the loop over these (how many
  * scopes are open), puts one down, and opens the loop over the vectors that the thread reads.  */
 int mma_open_rows(Kernel *k, bool sums);
@@ -107,6 +110,9 @@ void stats_place(Kernel *k);
 void stats_rows(Kernel *k);               /* values of row m, by name; defines them */
 void stats_walk(Kernel *k, int pass, bool online);
 void stats_finish(Kernel *k, const Node *n);
+/* Rows in turns: what a thread holds of them, before a pass; a turn's columns join it.  */
+void stats_clear(Kernel *k, const Node *n);
+void stats_turn(Kernel *k, int pass);
 /* Before any row meets: zeros behind arrays of parts and values.  */
 void stats_clear_rests(Kernel *k);
 bool stats_followed(const Problem *p, const RProg *r, int pass, bool online);
@@ -150,6 +156,8 @@ void stats_combine(Kernel *k, int pass);
  * pointer; and the store of a box.  */
 void ring_open_tiles(Kernel *k, const Node *n);
 void ring_close_tiles(Kernel *k, const Node *n);
+void ring_open_columns(Kernel *k, const Node *n);         /* of a tile of rows, in turns */
+void ring_close_columns(Kernel *k);
 void ring_maps(Arena *a, const Lowered *l, KernelLaunch *out);
 void ring_open_boxes(Kernel *k);
 void ring_open_box(Kernel *k);

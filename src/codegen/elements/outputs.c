@@ -27,20 +27,32 @@ void elements_place_outputs(Kernel *k) {
                             .rest = row});
 }
 
-void elements_open_outputs(Kernel *k) {
-    Cg *cg = k->cg;
-    const int32_t *own = k->task->r->thread.extent;
+void elements_open_rows(Kernel *k) {
     if (k->c->matrix.used) {
-        mma_open_outputs(k);
+        mma_open_rows_of(k);
         return;
     }
-    ir_count_of(cg, k->var.i, own[AX_M], IR_UNROLL_ALL);
+    ir_count_of(k->cg, k->var.i, k->task->r->thread.extent[AX_M], IR_UNROLL_ALL);
+    k->at.open++;
     store_open_inside(k, AX_M, index_ragged(&k->task->map, AX_M));
     stats_rows(k);
-    ir_for_of(cg, k->var.j, ir_int(cg, 0), ir_int(cg, own[AX_N]),
+}
+
+void elements_open_columns(Kernel *k) {
+    Cg *cg = k->cg;
+    if (k->c->matrix.used) {
+        mma_open_columns_of(k);
+        return;
+    }
+    ir_for_of(cg, k->var.j, ir_int(cg, 0), ir_int(cg, k->task->r->thread.extent[AX_N]),
               k->at.walk ? k->at.walk : k->task->vec, IR_UNROLL_ALL);
-    k->at.open += 2;
+    k->at.open++;
     store_open_inside(k, AX_N, index_ragged(&k->task->map, AX_N));
+}
+
+void elements_open_outputs(Kernel *k) {
+    elements_open_rows(k);
+    elements_open_columns(k);
 }
 
 /* The result at element v; of those that pass through shared memory it is what a turn reads.  */

@@ -1,5 +1,6 @@
 #include "codegen/elements/elements.h"
 #include "codegen/block/product.h"
+#include "codegen/expr/sizes.h"
 #include "te/tree/arith.h"
 
 /* Blocks that stay for several tiles, and outputs that leave them by boxes: each lane puts what it
@@ -29,9 +30,11 @@ void ring_open_tiles(Kernel *k, const Node *n) {
     Teams *t = &k->teams;
     Ir grid = k->var.grid, first = ir_block(cg, 0), own = n->loop.in_turn ? t->own : NULL;
     Ir number = k->var.number = ir_name(cg, ir_type(IR_U32), "number");
+    bool turns = k->l->form->passes > 0;
     Ir on = n->to ? snake(k, number) : own ? ir_mul(cg, ir_int(cg, t->n), grid) : grid;
     if (own) first = ir_add(cg, first, ir_mul(cg, own, grid));
-    open_from(k, own ? ir_mul(cg, own, k->var.steps) : ir_int(cg, 0));
+    Ir team = turns ? t->own : own;
+    open_from(k, team ? ir_mul(cg, team, k->var.steps) : ir_int(cg, 0));
     ir_loop(cg, number, first, ir_lt(cg, number, k->var.tiles), (IrNext){IR_ADD, on}, 1);
     t->follows = ir_lt(cg, ir_add(cg, number, grid), k->var.tiles);
 }
@@ -40,8 +43,41 @@ void ring_close_tiles(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     bool dealt = n->loop.in_turn && k->teams.own;
     Ir steps = k->var.steps, teams = ir_int(cg, k->teams.n);
-    if (!product_turns(k))
+    if (!product_turns(k) && k->l->form->passes == 0)
         ir_update(cg, IR_ADD, k->var.from, dealt ? ir_mul(cg, teams, steps) : steps);
+    ir_close(cg);
+}
+
+/* ---- columns of rows in turns ---- */
+
+/* Does another team's turn follow that of this one?  `next`: there is a tile behind this one.  */
+static Ir followed(const Kernel *k, const Node *n, Ir turn, Ir count, Ir next) {
+    const Cg *cg = k->cg;
+    bool more = n->from + 1 < k->l->form->passes;
+    Ir before = ir_lt(cg, k->teams.own, ir_number(cg, IR_U32, k->teams.n - 1));
+    Ir other = ir_lt(cg, ir_add_n(cg, turn, 1), count);
+    return more ? NULL : ir_binary(cg, IR_EITHER, before, ir_binary(cg, IR_EITHER, other, next));
+}
+
+void ring_open_columns(Kernel *k, const Node *n) {
+    Cg *cg = k->cg;
+    TeExtent all = index_tiles(cg->arena, &k->task->map, AX_N);
+    Ir teams = ir_number(cg, IR_U32, n->to);
+    Ir count = ir_mul(cg, ir_as(cg, IR_U32, size_value(cg, all)), teams);
+    Ir turn = ir_name(cg, ir_type(IR_U32), n->to > 1 ? "turn" : "tile_n");
+    ir_loop(cg, turn, ir_number(cg, IR_U32, 0), ir_lt(cg, turn, count),
+            (IrNext){IR_ADD, ir_number(cg, IR_U32, 1)}, 1);
+    k->at.pass = n->from;
+    k->at.kept = false;
+    k->var.tile_n = ir_div(cg, turn, teams);
+    if (n->to > 1) k->teams.own = ir_let_as(cg, IR_U32, "team", ir_rem(cg, turn, teams));
+    else if (k->teams.n > 1) k->teams.follows = followed(k, n, turn, count, k->teams.follows);
+}
+
+void ring_close_columns(Kernel *k) {
+    Cg *cg = k->cg;
+    Ir steps = k->var.steps, teams = ir_int(cg, k->teams.n);
+    if (k->c->ring) ir_update(cg, IR_ADD, k->var.from, ir_mul(cg, teams, steps));
     ir_close(cg);
 }
 
@@ -160,7 +196,7 @@ static Ir open_loop(Kernel *k, Ir var, int n, int by) {
 
 /* What lies outside is not stored; it may not be evaluated either.  */
 static void open_inside(Kernel *k, AxisClass axis) {
-    store_open_inside(k, axis, k->c->p->multiple[axis] % k->c->r->block.extent[axis] != 0);
+    store_open_inside(k, axis, index_ragged(&k->task->map, axis));
 }
 
 void ring_open_box(Kernel *k) {

@@ -2,7 +2,8 @@
 
 /* Statements over rows of a contraction's results, made from the accumulators of a block that has
  * whole rows (their values stay in shared memory) or a part of their columns (parts of the values
- * go to the workspace, stats_partial.c).
+ * go to the workspace, stats_partial.c), or goes along them in turns, whose walks fold rows one by
+ * one (stats_turn).
  *
  * Names in the text, by number of the tensor: f what a thread folds, one for each of its rows; part
  * what the warps along N made of their columns, as [warp][row]; value the values of rows, base what
@@ -100,6 +101,10 @@ static Ir block_row(const Kernel *k, Ir x) {
     return ir_add_parts(cg, ir_add(cg, row, part), within);
 }
 
+static void at_row(const Kernel *k, Partials *p) {
+    for (int i = 0; i < p->n; i++) monoid_at(k->cg, &p->at[i], thread_row(k));
+}
+
 /* The statements that a turn of a walk evaluates, but for a map that is held.  */
 static uint64_t mask_of(const Kernel *k, int pass, bool online) {
     const RowGroup *g = facts(k)->group;
@@ -113,12 +118,10 @@ static uint64_t mask_of(const Kernel *k, int pass, bool online) {
     return mask;
 }
 
-static void fold_elements(Kernel *k, int pass, bool online) {
+static void fold_elements(Kernel *k, const Partials *all, int pass, bool online) {
     static const Output nowhere[ROW_MAX_STMTS];
     const RowGroup *g = facts(k)->group;
-    Partials all = partials(k, pass, online);
     uint64_t mask = mask_of(k, pass, online);
-    for (int i = 0; i < all.n; i++) monoid_at(k->cg, &all.at[i], thread_row(k));
     int kept = facts(k)->kept, root = k->c->root->tensor;
     for (int i = 0; i < g->n; i++) {
         const TeExpr *e = statement(k, i)->rhs;
@@ -128,7 +131,7 @@ static void fold_elements(Kernel *k, int pass, bool online) {
     elements_open_lanes(k);
     if (k->at.kept) k->at.made[tensor_of(k, kept)] = k->at.root;
     else elements_define(k, root, k->at.root_type, k->at.root);
-    elements_statements(k, g, mask, &all, nowhere);
+    elements_statements(k, g, mask, all, nowhere);
     if (kept >= 0 && (mask >> kept & 1))
         ir_set(k->cg, k->at.root, k->at.made[tensor_of(k, kept)]);
     elements_forget(k, g);
@@ -177,22 +180,74 @@ static bool holds(const Kernel *k, int pass) {
     return i >= 0 && (facts(k)->folds[i] >> pass & 1);
 }
 
+/* Neighbours that are folded at a time.  */
+static int walk_width(const Kernel *k) {
+    int vec = k->task->r->vec_n;
+    while (k->task->p->multiple[AX_N] % vec) vec /= 2;
+    return vec;
+}
+
 void stats_walk(Kernel *k, int pass, bool online) {
     Cg *cg = k->cg;
     Partials p = partials(k, pass, online);
-    int rows = rprog_stats_rows(cg->dev, k->task->r), vec = k->task->r->vec_n;
-    while (k->task->p->multiple[AX_N] % vec) vec /= 2;
+    int rows = rprog_stats_rows(cg->dev, k->task->r);
     ir_note(cg, "pass %d over the rows%s", pass, online ? ", online reductions" : "");
     reduce_clear(cg, &p, rows);
     ir_scope(cg);
-    k->at.walk = vec;
+    k->at.walk = walk_width(k);
     k->at.online = online;
     elements_contract(k);
-    fold_elements(k, pass, online);
+    at_row(k, &p);
+    fold_elements(k, &p, pass, online);
     elements_end(k);
     k->at.walk = 0;
     k->at.online = false;
     k->at.kept |= holds(k, pass);
+    ir_close(cg);
+}
+
+/* ---- rows in turns ---- */
+
+static Partials turn_partials(const Kernel *k, int pass) {
+    Partials p = monoid_pass(k->cg, facts(k)->group, pass, MONOID_ROWS, k->var.x);
+    p.count = IR_I32;
+    return p;
+}
+
+void stats_clear(Kernel *k, const Node *n) {
+    Partials p = turn_partials(k, n->to);
+    ir_note(k->cg, "pass %d: what the thread holds of its rows", n->to);
+    reduce_clear(k->cg, &p, rprog_stats_rows(k->cg->dev, k->task->r));
+}
+
+/* The columns of the row at hand.  */
+static void fold_row(Kernel *k, const Partials *p, int pass, bool online) {
+    Partials own = monoid_select(p, online);
+    int outer = k->at.open;
+    if (own.n == 0) return;
+    elements_open_columns(k);
+    elements_indices(k);
+    fold_elements(k, &own, pass, online);
+    for (; k->at.open > outer; k->at.open--) ir_close(k->cg);
+    k->at.kept |= holds(k, pass);
+}
+
+void stats_turn(Kernel *k, int pass) {
+    Cg *cg = k->cg;
+    Partials p = turn_partials(k, pass);
+    int deep = rprog_stats_columns(cg->dev, k->task->r);
+    ir_note(cg, "pass %d over the rows: columns of the turn", pass);
+    ir_scope(cg);
+    k->at.walk = walk_width(k);
+    elements_begin(k);
+    elements_place_outputs(k);
+    elements_open_rows(k);
+    at_row(k, &p);
+    reduction_step(k, &p, deep, fold_row, pass);
+    elements_end(k);
+    k->at.walk = 0;
+    if (monoid_counts(&p))
+        ir_update(cg, IR_ADD, monoid_counted(cg, MONOID_SEEN, p.count), ir_int(cg, deep));
     ir_close(cg);
 }
 
@@ -208,12 +263,14 @@ ThreadMap stats_map(const Kernel *k, const Node *n) {
     Ir own = ir_binary(cg, IR_AND, k->var.lane, ir_int(cg, lanes));
     Ir warp = ir_div(cg, k->var.col, ir_int(cg, r->warp.extent[AX_N]));
     Ir end = ir_int(cg, k->c->warps[AX_N]);
+    Ir seen = is_turned(k) ? ir_div(cg, product_extent(k, AX_N), end) : NULL;
     Meeting meeting = {.parts = k->c->warps[AX_N],
                        .leaves = ir_binary(cg, IR_EQ, own, ir_int(cg, 0)),
                        .at = ir_add_parts(cg, ir_mul_n(cg, warp, rows_of(k)),
                                           block_row(k, k->var.x)),
                        .scattered = true,
                        .part = k->var.s,
+                       .elements = seen,
                        .from = ir_mul_n(cg, k->var.s, rows_of(k)),
                        .under_way = RPROG_PARTIALS,
                        .take = {{.into = MONOID_HELD, .end = end}},
@@ -225,7 +282,8 @@ ThreadMap stats_map(const Kernel *k, const Node *n) {
                        .count = IR_I32,
                        .threads = 1,
                        .lanes = lanes,
-                       .apart = true,
+                       .seen = seen,
+                       .apart = !is_turned(k),
                        .meeting = meeting};
 }
 
@@ -255,6 +313,17 @@ bool stats_followed(const Problem *p, const RProg *r, int pass, bool online) {
     return pass + 1 < f->group->n_pass || f->any_stored;
 }
 
+/* What the warps' parts join; in turns the thread has counted columns of its own before.  */
+static void clear_taken(Kernel *k, const Partials *acc) {
+    Cg *cg = k->cg;
+    if (!is_turned(k) || !monoid_counts(acc)) {
+        reduce_clear(cg, acc, 0);
+        return;
+    }
+    for (int i = 0; i < acc->n; i++) monoid_declare(cg, &acc->at[i], 0);
+    ir_set(cg, monoid_counted(cg, MONOID_SEEN, acc->count), ir_int(cg, 0));
+}
+
 void stats_finish(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     ThreadMap map = stats_map(k, n);
@@ -270,12 +339,14 @@ void stats_finish(Kernel *k, const Node *n) {
         ir_close(cg);
     }
     Partials all = monoid_pass(cg, map.group, pass, MONOID_HELD, NULL);
-    Partials acc = monoid_select(&all, online);
-    reduce_clear(cg, &acc, 0);
+    Partials acc = is_turned(k) ? all : monoid_select(&all, online);
+    acc.count = map.count;
+    clear_taken(k, &acc);
     map.items = 0;
     map.lane = NULL;
     map.meeting.from = ir_add(cg, map.meeting.from, at);
     meeting_take(k, &map, n);
+    if (is_turned(k)) reduction_settle(k, &map, &acc);
     if (is_partial(k)) stats_leave(k, pass, online, stats_row(k), at);
     else finish_rows(k, pass, at);
     ir_close(cg);

@@ -12,6 +12,9 @@ static inline const TeStmt *statement(const Kernel *k, int i) {
 }
 static inline int tensor_of(const Kernel *k, int i) { return statement(k, i)->tensor; }
 static inline bool is_partial(const Kernel *k) { return k->task->r->stats == STATS_PARTIAL; }
+/* Does the kernel, or the loop at hand, evaluate one pass?  */
+static inline bool is_turned(const Kernel *k) { return k->task->r->stats == STATS_TURNS; }
+static inline int own_pass(const Kernel *k) { return is_turned(k) ? k->at.pass : k->l->pass; }
 static inline int rows_of(const Kernel *k) { return k->task->r->block.extent[AX_M]; }
 static inline IrBase value_base(const Kernel *k, int t) {
     return ir_compute(te_dtype_compute(k->cg->te->tensor[t].dtype));

@@ -15,7 +15,8 @@ bool stats_emits(const Kernel *k, int stmt) {
     if (!k->task->p->stats || stmt == k->task->p->group->root) return !k->at.kept;
     int i = rtile_stat(facts(k), stmt);
     if (k->at.kept && (facts(k)->under >> i & 1)) return false;
-    return facts(k)->emits[i] & (is_partial(k) ? (uint64_t)1 << k->l->pass : UINT64_MAX);
+    bool all = k->task->r->stats == STATS_WHOLE;
+    return facts(k)->emits[i] & (all ? UINT64_MAX : (uint64_t)1 << own_pass(k));
 }
 
 bool stats_stores(const Kernel *k, int stmt) {
@@ -24,7 +25,8 @@ bool stats_stores(const Kernel *k, int stmt) {
     if (!k->task->p->stats) return true;
     int i = stmt == k->task->p->group->root ? -1 : rtile_stat(facts(k), stmt);
     if (i >= 0 && facts(k)->group->role[i] != ROW_MAP) return false;
-    return !is_partial(k) || k->l->pass == (i < 0 ? 0 : facts(k)->group->pass[i]);
+    if (k->task->r->stats == STATS_WHOLE) return true;
+    return own_pass(k) == (i < 0 ? 0 : facts(k)->group->pass[i]);
 }
 
 bool stats_is_kept(const Kernel *k, int stmt) {

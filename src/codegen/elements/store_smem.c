@@ -53,11 +53,15 @@ static void place_direct(Kernel *k) {
 }
 
 /* Row f and column g of the lane in an instruction's tile.  */
-void mma_open_outputs(Kernel *k) {
+void mma_open_rows_of(Kernel *k) {
     const Fragment *f = &k->c->matrix.results;
     open_loop(k, k->var.i, k->c->matrix.tiles[AX_M], 1, true);
     open_loop(k, k->var.f, fragment_slots(f, FRAG_ROW), 1, true);
     open_position(k, AX_M);
+}
+
+void mma_open_columns_of(Kernel *k) {
+    const Fragment *f = &k->c->matrix.results;
     open_loop(k, k->var.j, k->c->matrix.tiles[AX_N], 1, true);
     open_loop(k, k->var.g, fragment_slots(f, FRAG_COL), vector_of(k), true);
     open_position(k, AX_N);

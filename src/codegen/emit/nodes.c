@@ -91,6 +91,17 @@ static void make_tiles(Kernel *k, const Node *n) {
     k->var = before;
 }
 
+/* Likewise a turn along columns.  */
+static void make_columns(Kernel *k, const Node *n) {
+    const Variables before = k->var;
+    const Teams teams = k->teams;
+    ring_open_columns(k, n);
+    make_nodes(k, n->child);
+    ring_close_columns(k);
+    k->var = before;
+    k->teams = teams;
+}
+
 static void make_loop(Kernel *k, const Node *n) {
     switch ((LoopWhat)n->what) {
     case LOOP_COUNTED: make_counted(k, n); return;
@@ -100,6 +111,7 @@ static void make_loop(Kernel *k, const Node *n) {
     case LOOP_TEAMS: make_teams(k, n); return;
     case LOOP_OUTER: make_outer(k, n); return;
     case LOOP_WALK: row_of(k)->walk(k, n); return;
+    case LOOP_COLUMNS: make_columns(k, n); return;
     case LOOP_TILES:
         make_tiles(k, n);
         return;
@@ -242,6 +254,7 @@ static void make_values(Kernel *k, const Node *n) {
     switch ((ValuesWhat)n->what) {
     case VALUES_PLACE: row_of(k)->place(k); break;
     case VALUES_TILE: place_next(k, n->from); break;
+    case VALUES_TURN: place_turn(k, n->from); break;
     case VALUES_ADDRESS: address_thread(k, &k->c->side[n->of]); break;
     case VALUES_TABLE: table_next(k); break;
     case VALUES_CLEAR: row_of(k)->clear(k, n); break;

@@ -49,7 +49,15 @@ static void rows(Kernel *k, const Node *n) {
     else stats_place(k);
 }
 
-static void walk(Kernel *k, const Node *n) { stats_walk(k, n->from, n->to); }
+static void walk(Kernel *k, const Node *n) {
+    if (n->to == MEET_ALL) stats_turn(k, n->from);
+    else stats_walk(k, n->from, n->to);
+}
+
+static void clear(Kernel *k, const Node *n) {
+    if (n->from == CLEAR_ROWS) stats_clear(k, n);
+    else clear_accumulators(k, n);
+}
 
 static void finish(Kernel *k, const Node *n) {
     if (product_chains(k)) chain_finish(k);
@@ -78,7 +86,7 @@ const KernelRow kernel_contract = {
     .begin = begin,
     .place = place_thread,
     .rows = rows,
-    .clear = clear_accumulators,
+    .clear = clear,
     .copy = copy,
     .walk = walk,
     .finish = finish,

@@ -38,6 +38,8 @@ typedef enum {
     X(TILES,    "tiles")      /* tiles of a block that stays; slots of rings go on with each; */   \
                               /* from: 1: the last of them are segments of steps; */             \
                               /* to: 1: they differ in steps, and are in snakelike order */       \
+    X(COLUMNS,  "columns")    /* of the block's rows, a tile a turn, in pass `from`; of each */    \
+                              /* those of `to` teams, one after the other */                      \
     X(TEAMS,    "teams")      /* those that a thread does something for, one after the other */    \
     X(OUTPUTS,  "outputs")    /* outputs of the thread, in vectors */                              \
     X(ROWS,     "rows")       /* accumulator rows that pass through shared memory together */      \
@@ -57,6 +59,7 @@ typedef enum {
     X(PLACE,    "place")      /* tile of the block, place of the thread in it */                   \
     X(TILE,     "tile")       /* the tile at hand of a block that stays; from: 1: and places of */ \
                               /* threads in it */                                                  \
+    X(TURN,     "turn")       /* the tile of columns at hand; from: 1: its stages begin anew */    \
     X(ADDRESS,  "address")    /* what a thread loads of an operand, and where it puts it */        \
     X(TABLE,    "table")      /* entries of the load of the next step */                           \
     X(CLEAR,    "clear")      /* accumulators and registers of operands; from: a part of these */  \
@@ -102,8 +105,8 @@ typedef enum {
         VALUES_COUNT
 } ValuesWhat;
 
-/* CLEAR: of the registers of a product.  */
-enum { CLEAR_ALL, CLEAR_OPERANDS, CLEAR_SUMS };
+/* CLEAR: of the registers of a product; ROWS: what a thread has of its rows in pass `to`.  */
+enum { CLEAR_ALL, CLEAR_OPERANDS, CLEAR_SUMS, CLEAR_ROWS };
 
 /* SCALES.  */
 enum { SCALES_FIRST, SCALES_NEXT, SCALES_TURN, SCALES_STAGE, SCALES_TAKE };
@@ -264,6 +267,7 @@ typedef struct {
     int warps;                /* of the block */
     int64_t least, steps;     /* k-steps of a tile, from..to; 0: no such loop */
     int bodies;               /* of a step */
+    int passes;               /* along the columns; 0: no such loops */
     Node *wait;               /* for the kernel before; NULL: it does not begin before its end */
 } Form;
 

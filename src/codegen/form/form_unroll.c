@@ -14,6 +14,7 @@ typedef struct {
     int64_t *put, *taken;     /* ... slots filled, slots used */
     int body, turn, tile, team;
     int64_t before, behind;   /* turns of teams before that at hand, behind it */
+    int64_t columns, from;    /* turns along columns so far, of the team; steps before the last */
 } Walk;
 
 static void add_strand(Arena *a, StrandList *s, Strand x) {
@@ -175,6 +176,7 @@ static void set_taken(Walk *w, int64_t tile) {
 static void move(Walk *w, const Node *n, unsigned mask) {
     switch ((ValuesWhat)n->what) {
     case VALUES_PLACE: set_cursors(w, 0); break;
+    case VALUES_TURN: set_cursors(w, n->from ? 0 : w->from); break;
     case VALUES_NEXT_K: w->next[n->ring]++; break;
     case VALUES_PUT: w->put[n->ring]++; break;
     case VALUES_TAKE: w->taken[n->ring] += holding(w, n, mask) != 0; break;
@@ -190,6 +192,7 @@ static int64_t turns_of(const Walk *w, const Node *n) {
     int64_t count = n->loop.count;
     if (n->what == LOOP_STEPS) return w->steps - n->loop.less;
     if (n->what == LOOP_SEGMENTS) return w->way->tiles;
+    if (n->what == LOOP_COLUMNS) return w->way->turns * n->to;
     if (n->loop.of != TURNS_ANY || n->what == LOOP_TEAMS) return count;
     return count > 0 && count < w->way->turns ? count : w->way->turns;
 }
@@ -217,6 +220,15 @@ static void walk_tiles(Walk *w, const Node *n, unsigned mask) {
     }
 }
 
+/* Teams go along columns in turn.  */
+static void next_columns(Walk *w, const Node *n) {
+    int64_t all = (int64_t)w->way->tiles * w->f->passes * w->way->turns * n->to;
+    w->before = w->columns * w->strand->teams + w->team;
+    w->from = w->before * w->steps;
+    w->behind = w->team + 1 < w->strand->teams ? 1 : all - 1 - w->columns;
+    w->columns++;
+}
+
 static void walk_loop(Walk *w, const Node *n, unsigned mask) {
     Walk before = *w;
     int64_t turns = turns_of(w, n);
@@ -229,6 +241,7 @@ static void walk_loop(Walk *w, const Node *n, unsigned mask) {
         add_event(w, n, mask & w->alive);
         if (n->what == LOOP_TEAMS) w->team = (int)i;
         else w->turn = (int)i;
+        if (n->what == LOOP_COLUMNS) next_columns(w, n);
         if (n->loop.in_turn) {
             w->before = i * w->strand->teams + w->strand->team;
             w->behind = turns * w->strand->teams - 1 - w->before;

@@ -128,6 +128,9 @@ static void print_loop(const Lowered *l, const Node *n, Buf *out) {
         buf_printf(out, ": the last %d tiles by %d blocks of %lld steps", (int)r->tail,
                    (int)r->tail_blocks, (long long)rprog_tail_steps(l->p, r));
         break;
+    case LOOP_COLUMNS:
+        buf_printf(out, ": pass %d, %lld turns", n->from, (long long)(n->loop.count * n->to));
+        break;
     case LOOP_TEAMS:
     case LOOP_ROWS: buf_printf(out, ": %lld", (long long)n->loop.count); break;
     case LOOP_OUTPUTS:

@@ -16,6 +16,8 @@ Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n);
 bool lower_empty(const Problem *p);
 /* Does the kernel store elements, not values of rows alone?  */
 bool lower_stores(const Lowered *l, const Contract *c);
+/* Passes along the columns of rows in turns; 0: there are none.  */
+int lower_passes(const Problem *p, const RProg *r);
 /* A statement, or all of a group and their stores, at the elements of the loop that is open.  */
 void lower_statement(FormBuilder *b, int stmt);
 void lower_statements(FormBuilder *b, const KernelGroup *g);
@@ -55,6 +57,8 @@ void lower_count_steps(Form *f, const Contract *c);
 void lower_stages(const Make *m);
 void lower_steps(FormBuilder *b, Lowered *l);
 void lower_results(FormBuilder *b, const Lowered *l, const Contract *c);
+/* Rows in turns: all passes along their columns; what makes the sums of a turn.  */
+void lower_rows_in_turns(const Make *m, void (*sums)(const Make *m));
 
 /* A use of a thread's own registers; one by what is still under way behind the node.  */
 static inline Use *lower_own(Use *u) {
@@ -116,15 +120,19 @@ typedef struct {
 void lower_roles(const Make *m, const Roles *of, int teams);
 /* What does not depend on the kernel before goes on until here; once.  */
 void lower_wait(const Make *m);
-/* The loop over the tiles of a block that stays.  */
+/* The loop over the tiles of a block that stays; over columns in a pass, those of `teams` one after
+ * the other.  */
 void lower_open_tiles(FormBuilder *b, const Lowered *l);
+void lower_open_columns(const Make *m, int pass, int teams);
 /* Teams take turns: the wait for that of the one before, the end of the own one.  */
 void lower_turn(FormBuilder *b, const Lowered *l, SyncOp op);
 /* All warps that compute have arrived.  */
 Node *lower_computing_sync(FormBuilder *b, const Contract *c);
 
-/* lower_ring.c: up to the sums of the first product.  */
+/* lower_ring.c: up to the sums of the first product; where blocks go along columns, up to their
+ * tiles of rows, and the sums of a turn.  */
 void lower_ring(const Make *m);
+void lower_ring_tile(const Make *m);
 /* lower_chain_roles.c: from these, which are a chain's scores, to its results; all of them;
  * lower_chain_tensor.c: the same, of units whose sums lie in Tensor Memory.  */
 enum { SCORES, RESULTS };                 /* the products of a chain */

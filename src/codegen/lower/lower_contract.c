@@ -280,6 +280,7 @@ void lower_steps(FormBuilder *b, Lowered *l) {
     const Contract *c = l->layout->product;
     const RProg *r = l->r;
     lower_count_steps(l->form, c);
+    l->form->passes = lower_passes(l->p, r);
     if (r->tail > 0 && !c->ring) {
         Node *n = form_open(b, NODE_LOOP, LOOP_SEGMENTS);
         n->loop.count = -1;
@@ -288,8 +289,10 @@ void lower_steps(FormBuilder *b, Lowered *l) {
     if (c->ring) ring_maps(b->arena, l, &l->launch);
     form_add(b, NODE_VALUES, VALUES_PLACE);
     if (c->ring) lower_ring(&(Make){b, l, c});
-    else lower_stages(&(Make){b, l, c});
-    lower_results(b, l, c);
+    else if (!l->form->passes) lower_stages(&(Make){b, l, c});
+    if (l->form->passes)
+        lower_rows_in_turns(&(Make){b, l, c}, c->ring ? lower_ring_tile : lower_stages);
+    else lower_results(b, l, c);
     lower_close_tiles(b, l, c);
     if (r->tail > 0 || c->ring) form_close(b);
     lower_free_tensor(b, c);

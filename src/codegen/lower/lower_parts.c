@@ -24,6 +24,10 @@ bool lower_stores(const Lowered *l, const Contract *c) {
     return f->any_stored && (c->r->stats != STATS_PARTIAL || f->emit_bytes[l->pass] > 0);
 }
 
+int lower_passes(const Problem *p, const RProg *r) {
+    return r->stats == STATS_TURNS ? rprog_stats_facts(p, r)->group->n_pass : 0;
+}
+
 void lower_outputs(FormBuilder *b, const Lowered *l) {
     form_open(b, NODE_LOOP, LOOP_OUTPUTS);
     lower_statements(b, l->p->group);

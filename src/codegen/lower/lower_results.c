@@ -3,6 +3,10 @@
 /* What becomes of the sums of a `contract` kernel: slices of warps meet, rows are reduced, outputs
  * or partial sums are stored.  */
 
+static void add_sums(FormBuilder *b, const Contract *c) {
+    if (c->matrix.used && !contract_sums_values(c)) form_add(b, NODE_VALUES, VALUES_SUMS);
+}
+
 /* Slices of warps meet.  */
 static void add_slices(FormBuilder *b, const Contract *c) {
     Node *node = form_sequence(b, "reduce"), *n;
@@ -100,10 +104,11 @@ static void read_values(FormBuilder *b, const Contract *c, Node *n, int pass, bo
 }
 
 /* A pass over the rows: a walk, then lanes and warps meet, and the values of the rows are made.  */
-static void add_pass(FormBuilder *b, const Contract *c, int pass, bool online, bool first) {
+static void add_pass(FormBuilder *b, const Contract *c, int pass, int online, bool first) {
     bool partial = c->r->stats == STATS_PARTIAL;
     Reductions of = {rprog_stats_facts(c->p, c->r)->group, pass, online};
-    Node *walk = lower_reductions(b, NODE_LOOP, LOOP_WALK, of);
+    Node *walk = NULL;
+    if (online != MEET_ALL) walk = lower_reductions(b, NODE_LOOP, LOOP_WALK, of);
     lower_reductions(b, NODE_REDUCE, REDUCE_LANES, of);
     /* In blocks that stay parts of the tile before are read, if threads have met since.  */
     if (first && !c->stays) sync_results(b, c)->note = "stages become parts of rows";
@@ -112,7 +117,7 @@ static void add_pass(FormBuilder *b, const Contract *c, int pass, bool online, b
     Node *put = lower_reductions(b, NODE_STORE, STORE_WARPS, of);
     sync_results(b, c);
     Node *finish = lower_reductions(b, NODE_VALUES, VALUES_FINISH, of), *last = finish;
-    read_values(b, c, walk, pass, online);
+    if (walk) read_values(b, c, walk, pass, online);
     lower_writes(b, put, ROOM_PARTIALS, of);
     lower_reads(b, finish, ROOM_PARTIALS, of);
     if (stats_followed(c->p, c->r, pass, online)) {
@@ -120,6 +125,21 @@ static void add_pass(FormBuilder *b, const Contract *c, int pass, bool online, b
         last = sync_results(b, c);
     }
     last->blank = true;
+}
+
+/* What pass `pass` stores, or (whole rows) all do.  */
+static void add_emits(FormBuilder *b, const Lowered *l, const Contract *c, int pass) {
+    const StatFacts *f = rprog_stats_facts(c->p, c->r);
+    bool whole = c->r->stats == STATS_WHOLE, parts = c->r->stats == STATS_PARTIAL;
+    Node *loop = open_outputs(b, c, false);
+    if (!parts) read_values(b, c, loop, whole ? f->group->n_pass : pass, false);
+    lower_statement(b, c->p->group->root);
+    for (int i = 0; i < f->group->n; i++) {
+        if (f->emits[i] & (whole ? UINT64_MAX : (uint64_t)1 << pass))
+            lower_statement(b, f->group->stmt[i]);
+    }
+    form_add(b, NODE_STORE, STORE_OUTPUTS);
+    close_outputs(b, l, c, false);
 }
 
 /* What is done with rows of the results: whole rows pass by pass, of parts pass `l->pass`.  */
@@ -135,16 +155,7 @@ static void add_stats(FormBuilder *b, const Lowered *l, const Contract *c) {
             first = false;
         }
     }
-    if (!lower_stores(l, c)) return;
-    uint64_t mask = partial ? (uint64_t)1 << l->pass : UINT64_MAX;
-    Node *loop = open_outputs(b, c, false);
-    if (!partial) read_values(b, c, loop, f->group->n_pass, false);
-    lower_statement(b, c->p->group->root);
-    for (int i = 0; i < f->group->n; i++) {
-        if (f->emits[i] & mask) lower_statement(b, f->group->stmt[i]);
-    }
-    form_add(b, NODE_STORE, STORE_OUTPUTS);
-    close_outputs(b, l, c, false);
+    if (lower_stores(l, c)) add_emits(b, l, c, l->pass);
 }
 
 static void add_outputs(FormBuilder *b, const Lowered *l, const Contract *c) {
@@ -158,9 +169,45 @@ static void add_outputs(FormBuilder *b, const Lowered *l, const Contract *c) {
     if (r->tail > 0) form_close(b);
 }
 
+/* ---- rows in turns ---- */
+
+static bool is_emitted(const StatFacts *f, int pass) { return f->emit_bytes[pass] > 0; }
+
+/* A turn: its products, which threads fold into what they have of their rows, and its stores.  */
+static void add_turn(const Make *m, int pass, void (*sums)(const Make *m)) {
+    const StatFacts *f = rprog_stats_facts(m->l->p, m->l->r);
+    lower_open_columns(m, pass, 1);
+    sums(m);
+    add_sums(m->b, m->c);
+    if (f->reduces[pass] > 0) {
+        Node *walk = lower_reductions(m->b, NODE_LOOP, LOOP_WALK,
+                                      (Reductions){f->group, pass, MEET_ALL});
+        read_values(m->b, m->c, walk, pass, false);
+    }
+    if (is_emitted(f, pass)) add_emits(m->b, m->l, m->c, pass);
+    form_close(m->b);
+}
+
+void lower_rows_in_turns(const Make *m, void (*sums)(const Make *m)) {
+    const StatFacts *f = rprog_stats_facts(m->l->p, m->l->r);
+    bool first = true;
+    form_add(m->b, NODE_VALUES, VALUES_ROWS);
+    for (int pass = 0; pass < f->group->n_pass; pass++) {
+        bool reduces = f->reduces[pass] > 0;
+        if (reduces) {
+            Node *n = form_add(m->b, NODE_VALUES, VALUES_CLEAR);
+            n->from = CLEAR_ROWS;
+            n->to = pass;
+        }
+        add_turn(m, pass, sums);
+        if (!reduces) continue;
+        add_pass(m->b, m->c, pass, MEET_ALL, first);
+        first = !m->c->stays;             /* stages are filled again for the next pass */
+    }
+}
+
 void lower_results(FormBuilder *b, const Lowered *l, const Contract *c) {
-    if (c->matrix.used && !contract_sums_values(c))
-        form_add(b, NODE_VALUES, VALUES_SUMS);
+    add_sums(b, c);
     if (c->warps[AX_K] > 1 && c->r->via != VIA_SHARED) add_slices(b, c);
     if (c->r->stats) add_stats(b, l, c);
     else add_outputs(b, l, c);

@@ -17,8 +17,17 @@ static void close_some(const Make *m) {
     if (m->c->may_be_empty) form_close(m->b);
 }
 
-static void close_tiles(const Make *m) {
-    close_some(m);
+/* What is done for each tile that has steps, along columns in all passes.  */
+static void for_tiles(const Make *m, void (*tile)(const Make *m)) {
+    int passes = lower_passes(m->l->p, m->l->r), teams = rprog_in_turn(m->l->r);
+    open_tiles(m);
+    for (int pass = 0; pass < (passes ? passes : 1); pass++) {
+        if (passes) lower_open_columns(m, pass, teams);
+        open_some(m);
+        tile(m);
+        close_some(m);
+        if (passes) form_close(m->b);
+    }
     if (m->c->stays) form_close(m->b);
 }
 
@@ -91,6 +100,12 @@ static void add_places(const Make *m) {
             form_add(m->b, NODE_VALUES, VALUES_ADDRESS)->of = s->side;
 }
 
+static void copy_tile(const Make *m) {
+    add_places(m);
+    add_region(m);
+    add_all_steps(m);
+}
+
 /* By one thread, or by a team, one of whose threads issues boxes.  */
 static void add_copies(const Make *m) {
     bool team = m->c->async;
@@ -98,12 +113,7 @@ static void add_copies(const Make *m) {
     form_add(m->b, NODE_VALUES, VALUES_MAPS)->to = m->l->waits;
     if (m->l->layout->n_product > 1 && m->c->may_be_empty) add_resident(m);
     if (region_ring(m->c) >= 0) lower_slots(m->b, region_ring(m->c), false);
-    open_tiles(m);
-    add_places(m);
-    open_some(m);
-    add_region(m);
-    add_all_steps(m);
-    close_tiles(m);
+    for_tiles(m, copy_tile);
     if (!team) form_close(m->b);
 }
 
@@ -155,10 +165,8 @@ static void add_slices(const Make *m, int made) {
 
 /* A warp reads scales of blocks from global memory, those of a step while it waits for a slot of
  * the step before, and writes them where the unit finds them.  */
-static void add_scales(const Make *m) {
+static void scale_tile(const Make *m) {
     const Contract *c = m->c;
-    open_tiles(m);
-    open_some(m);
     form_add(m->b, NODE_VALUES, VALUES_SCALES)->from = SCALES_FIRST;
     open_steps(m, true);
     form_add(m->b, NODE_VALUES, VALUES_SCALES)->from = SCALES_NEXT;
@@ -172,15 +180,14 @@ static void add_scales(const Make *m) {
     form_add(m->b, NODE_VALUES, VALUES_SCALES)->from = SCALES_TURN;
     lower_put(m->b, c->turns);
     form_close(m->b);
-    close_tiles(m);
 }
+
+static void add_scales(const Make *m) { for_tiles(m, scale_tile); }
 
 /* The same of scales by which sums are multiplied: those of the next step are on their way while
  * its slot is waited for.  */
-static void add_sum_scales(const Make *m) {
+static void scale_sums_of_tile(const Make *m) {
     const Contract *c = m->c;
-    open_tiles(m);
-    open_some(m);
     lower_scales(m->b, SCALES_FIRST, 0, NULL);
     open_steps(m, true);
     lower_barrier(m->b, SYNC_WAIT, c->turns, RING_EMPTY);
@@ -189,21 +196,15 @@ static void add_sum_scales(const Make *m) {
     lower_scales(m->b, SCALES_NEXT, 1, "done");
     lower_put(m->b, c->turns);
     form_close(m->b);
-    close_tiles(m);
 }
+
+static void add_sum_scales(const Make *m) { for_tiles(m, scale_sums_of_tile); }
 
 /* One thread issues the products of all warpgroups, whose sums lie in Tensor Memory, of both blocks
  * of a pair.  It waits for stages that are full and for accumulators that are empty, and for
  * nothing else: its products free a stage, and fill accumulators, when they end.  */
-static void add_issued(const Make *m) {
+static void issue_tile(const Make *m) {
     const Contract *c = m->c;
-    int pair = lower_pair(c);
-    if (pair) form_if(m->b, WHEN_LEADS, 0);
-    form_if(m->b, WHEN_ONE, 0)->from = contract_turns(c)->use.first;
-    form_add(m->b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_OPERANDS;
-    lower_slots(m->b, c->sums, false);
-    open_tiles(m);
-    open_some(m);
     if (c->stays) lower_barrier(m->b, SYNC_WAIT, c->sums, RING_EMPTY);
     form_sync(m->b, SYNC_TENSOR, SYNC_WAIT, 0);
     open_steps(m, false);
@@ -212,18 +213,24 @@ static void add_issued(const Make *m) {
     lower_commit(m->b, c->turns, RING_EMPTY, c->r->cluster);
     lower_take(m->b, c->turns);
     form_close(m->b);
-    lower_commit(m->b, c->sums, RING_FULL, pair);
+    lower_commit(m->b, c->sums, RING_FULL, lower_pair(c));
     lower_put(m->b, c->sums);
-    close_tiles(m);
+}
+
+static void add_issued(const Make *m) {
+    int pair = lower_pair(m->c);
+    if (pair) form_if(m->b, WHEN_LEADS, 0);
+    form_if(m->b, WHEN_ONE, 0)->from = contract_turns(m->c)->use.first;
+    form_add(m->b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_OPERANDS;
+    lower_slots(m->b, m->c->sums, false);
+    for_tiles(m, issue_tile);
     form_close(m->b);
     if (pair) form_close(m->b);
 }
 
 /* Sums of a tile come to registers, and others may take their place.  */
-static void add_sums(const Make *m) {
+static void sum_tile(const Make *m) {
     const Contract *c = m->c;
-    lower_slots(m->b, c->sums, true);
-    open_tiles(m);
     Node *n = form_add(m->b, NODE_VALUES, VALUES_CLEAR);
     n->from = CLEAR_SUMS;
     n->begins = !c->may_be_empty;
@@ -235,6 +242,12 @@ static void add_sums(const Make *m) {
         lower_take(m->b, c->sums);
     }
     close_some(m);
+}
+
+static void add_sums(const Make *m) {
+    lower_slots(m->b, m->c->sums, true);
+    open_tiles(m);
+    if (!lower_passes(m->l->p, m->l->r)) sum_tile(m);
 }
 
 void lower_free_tensor(FormBuilder *b, const Contract *c) {
@@ -295,12 +308,10 @@ static void open_taken(const Contract *c, Node *n) {
 
 /* Products of one step are under way while the next stage is waited for; then the stage of those
  * is free.  With one stage it has to be before, and where the sums of a step join others.  */
-static void add_products(const Make *m) {
+static void multiply_tile(const Make *m) {
     const Contract *c = m->c;
     bool promotes = c->matrix.promotes;
     int under_way = c->r->stages > 1 && !promotes, region = region_ring(c);
-    if (region >= 0) lower_slots(m->b, region, true);
-    open_tiles(m);
     bool chain = m->l->layout->n_product > 1;
     if (chain && lower_chain_rows(m)) form_add(m->b, NODE_VALUES, VALUES_ROWS);
     form_add(m->b, NODE_VALUES, VALUES_CLEAR);
@@ -325,6 +336,15 @@ static void add_products(const Make *m) {
     close_some(m);
     if (!promotes) form_add(m->b, NODE_VALUES, VALUES_SETTLE);
 }
+
+static void add_products(const Make *m) {
+    int region = region_ring(m->c);
+    if (region >= 0) lower_slots(m->b, region, true);
+    open_tiles(m);
+    if (!lower_passes(m->l->p, m->l->r)) multiply_tile(m);
+}
+
+void lower_ring_tile(const Make *m) { (m->c->matrix.tensor ? sum_tile : multiply_tile)(m); }
 
 void lower_ring(const Make *m) {
     static const Roles tensor = {add_copies, add_issued, add_scales, add_sums};

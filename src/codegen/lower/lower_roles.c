@@ -15,9 +15,18 @@ static RingWarps using(const Contract *c) { return c->layout->ring[c->sums].use;
 void lower_open_tiles(FormBuilder *b, const Lowered *l) {
     Node *n = form_open(b, NODE_LOOP, LOOP_TILES);
     n->loop = (Loop){.count = ceil_div(rprog_blocks(l->p, l->r), l->launch.grid[0]),
-                     .in_turn = rprog_in_turn(l->r) > 1};
+                     .in_turn = rprog_in_turn(l->r) > 1 && !l->form->passes};
     n->from = l->r->tail > 0;
     n->to = l->p->chain && rprog_chain_parted(l->p, l->r);
+}
+
+void lower_open_columns(const Make *m, int pass, int teams) {
+    Node *n = form_open(m->b, NODE_LOOP, LOOP_COLUMNS);
+    n->loop = (Loop){.count = rprog_tiles(m->l->p, m->l->r, AX_N)};
+    n->from = pass;
+    n->to = teams;
+    if (!m->c->ring) form_block_sync(m->b);               /* of the turn before */
+    form_add(m->b, NODE_VALUES, VALUES_TURN)->from = !m->c->ring;
 }
 
 Node *lower_computing_sync(FormBuilder *b, const Contract *c) {

@@ -14,6 +14,7 @@ void place_team(Kernel *k);               /* the thread's, of a role that has se
 /* The tile that a block has come to; places of its threads in it, too, anew: what the compiler
  * makes of these it would else keep in registers over all turns.  */
 void place_next(Kernel *k, bool anew);
+void place_turn(Kernel *k, bool anew);    /* n0 of a turn along columns; stages begin anew */
 void clear_accumulators(Kernel *k, const Node *n);
 void place_k_now(Kernel *k);              /* first k of the step */
 /* `at` for a loop over parts in the workspace, by a name of its own.  The compiler must not know

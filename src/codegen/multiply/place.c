@@ -176,6 +176,16 @@ static void first_of_tile(Kernel *k, AxisClass axis, Ir tile) {
                   ir_mul(cg, ir_cast(cg, base, tile), product_size(k, 'B', axis)));
 }
 
+/* Teams that go along the same columns have rows of their own.  */
+static void first_of_rows(Kernel *k) {
+    const Cg *cg = k->cg;
+    const RProg *r = k->task->r;
+    int beside = rprog_grid_rows(r) / r->block.extent[AX_M];
+    Ir tile = k->var.tile_m;
+    if (beside > 1) tile = ir_add(cg, ir_mul_n(cg, tile, beside), k->teams.own);
+    first_of_tile(k, AX_M, tile);
+}
+
 /* The tile of number `number` in groups of batches, whose planes have one column; defines the
  * batch.  */
 static void tile_of_batches(Kernel *k, Ir number, int64_t group, const Tiles *x, Ir at[2]) {
@@ -194,7 +204,9 @@ void place_tile(Kernel *k, Ir number) {
     const IndexMap *map = &k->task->map;
     Cg *cg = k->cg;
     const IndexDigit *last = &map->grid[map->n_grid - 1];
-    Tiles x = {.count = {index_tiles(cg->arena, map, AX_M), index_tiles(cg->arena, map, AX_N)}};
+    bool turns = k->l->form->passes > 0;
+    Tiles x = {.count = {index_tiles(cg->arena, map, AX_M),
+                         turns ? size_number(1) : index_tiles(cg->arena, map, AX_N)}};
     bool batches = last->axis == AX_B && last->count > 0;
     Ir at[2];
     x.n[0] = count_of(k, "tiles_m", x.count[0]);
@@ -212,9 +224,12 @@ void place_tile(Kernel *k, Ir number) {
     for (int i = 0; i < map->n_grid; i++)
         if ((map->down >> i & 1) && map->grid[i].axis == AX_M)
             at[0] = ir_sub(cg, ir_sub(cg, x.n[0], unsigned_number(k, 1)), at[0]);
-    for (int i = 0; i < 2; i++) at[i] = ir_let_as(cg, IR_U32, i ? "tile_n" : "tile_m", at[i]);
+    for (int i = 0; i < 2 - turns; i++)
+        at[i] = ir_let_as(cg, IR_U32, i ? "tile_n" : "tile_m", at[i]);
+    k->var.tile_m = at[0];
     k->var.tile_n = at[1];
-    for (int i = 0; i < 2; i++) first_of_tile(k, i ? AX_N : AX_M, at[i]);
+    if (!turns || rprog_in_turn(k->task->r) == 1 || k->teams.own) first_of_rows(k);
+    if (!turns) first_of_tile(k, AX_N, at[1]);
 }
 
 /* The bits of a lane id that make its position along one side.  */
@@ -334,6 +349,16 @@ static void stages_place(Kernel *k) {
     x->take = ir_variable(k->cg, IR_I32, product_word(k, "take"), ir_int(k->cg, 0));
 }
 
+void place_turn(Kernel *k, bool anew) {
+    ir_simple(k->cg, IR_STMT_BLANK);
+    if (!k->var.m0) first_of_rows(k);
+    first_of_tile(k, AX_N, k->var.tile_n);
+    slice_place(k);
+    if (anew) stages_place(k);
+    if (anew && k->c->tables) k->var.turn = ir_variable(k->cg, IR_I32, "turn", ir_int(k->cg, 0));
+    ir_simple(k->cg, IR_STMT_BLANK);
+}
+
 /* Of a product whose operand stays for all tiles: all of its columns.  */
 static void resident_place(Kernel *k) {
     k->own->n0 = ir_int(k->cg, 0);
@@ -353,6 +378,7 @@ void place_thread(Kernel *k) {
     ir_note(cg, "place: tiles of the grid with %s", raster[k->c->r->raster]);
     if (!k->c->stays) place_tile(k, k->c->r->tail > 0 ? k->var.number : ir_block(cg, 0));
     thread_place(k, ir_thread(k->cg));
+    if (k->l->form->passes) return;
     if (!k->c->stays) slice_place(k);
     else if (product_chains(k) && !product_turns(k)) resident_place(k);
     stages_place(k);
@@ -373,7 +399,7 @@ void place_next(Kernel *k, bool anew) {
         turns_place(k);
     } else {
         place_tile(k, k->var.number);
-        slice_place(k);
+        if (!k->l->form->passes) slice_place(k);
     }
     ir_simple(k->cg, IR_STMT_BLANK);
 }
