@@ -192,12 +192,11 @@ static bool multiplies_reads(const Te *te, const TeStmt *s, const TeExpr *e, TeD
 
 const TeExpr *access_named_product(const Te *te, const TeStmt *s, const TeExpr *read) {
     const TeStmt *made = te->stmt, *end = te->stmt + te->n_stmt;
-    if (read->kind != TE_READ || !te_always_inside(read)) return NULL;
-    const TeTensor *t = &te->tensor[read->v.ref];
-    while (made < end && made->tensor != read->v.ref) made++;
-    bool named = made < end && t->role == TE_TEMP && t->dtype == read->type && !made->written &&
-                 (made->fast || !s->fast) && !is_read(made->rhs);
-    return named && multiplies_reads(te, made, made->rhs, t->dtype) ? made->rhs : NULL;
+    bool own = is_own_temporary(te, read, read->type) && te_always_inside(read);
+    while (own && made < end && made->tensor != read->v.ref) made++;
+    bool named = own && made < end && !made->written && (made->fast || !s->fast) &&
+                 !is_read(made->rhs);
+    return named && multiplies_reads(te, made, made->rhs, read->type) ? made->rhs : NULL;
 }
 
 /* Do neighbours in the sum share a factor of the product of reads?  */
