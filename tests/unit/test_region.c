@@ -329,8 +329,8 @@ static void test_columns_of_images(void **state) {
     }
 }
 
-/* The elements of a tile that begins in one image and ends in the next are an image apart, and lines
- * of it: an int has to say that.  */
+/* A tile that begins in one image and ends in the next has elements that lie an image and some
+ * lines apart, which an int has to say.  */
 static void test_images_far_apart(void **state) {
     (void)state;
     static const char *const text[] = {
