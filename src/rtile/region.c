@@ -199,7 +199,7 @@ static bool by_chunks(const View *v, int d, int n) {
 /* Elements along the last dimension that accesses of whole words have at once, of which a chunk is
  * made for each; 0: none, or it begins within one.  */
 static int turned_by(const View *v, int bytes, int align) {
-    enum { WORD = 4 };
+    enum { WORD = 4 };        /* bytes of a register, as turning moves them */
     int last = v->rank - 1, n = rtile_widest(v->tensor, align);
     int64_t all = v->tensor->shape[last].value;
     for (int d = 0; d < last; d++)

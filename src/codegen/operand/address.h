@@ -66,6 +66,11 @@ Ir travel_element(const Cg *cg, TeDtype storage, int n, Ir registers, Ir v);
 /* Where a read is at a point, and the test that it is inside there (NULL: it always is).  */
 Ir travel_place(const CgPoint *at, const TeExpr *read, Ir *inside);
 
+/* region_chunks.c: all chunks of the tile at hand, to the region of all steps, or (not NULL) to a
+ * slot at this address.  above: rows of the image before the tile's first, where tiles may go on in
+ * the next image.  */
+void region_chunks(Kernel *k, const Side *s, Ir above, Ir slot);
+
 /* Positions by tables.  */
 void table_constants(Kernel *k, const Side *s);
 void table_rows(Kernel *k, const Side *s);
