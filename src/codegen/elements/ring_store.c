@@ -196,7 +196,7 @@ static Ir open_loop(Kernel *k, Ir var, int n, int by) {
 
 /* What lies outside is not stored; it may not be evaluated either.  */
 static void open_inside(Kernel *k, AxisClass axis) {
-    store_open_inside(k, axis, index_ragged(&k->task->map, axis));
+    store_open_inside(k, axis, index_ragged(&k->task->map, (int)axis));
 }
 
 void ring_open_box(Kernel *k) {
