@@ -194,8 +194,7 @@ const TeExpr *access_named_product(const Te *te, const TeStmt *s, const TeExpr *
     const TeStmt *made = te->stmt, *end = te->stmt + te->n_stmt;
     bool own = is_own_temporary(te, read, read->type) && te_always_inside(read);
     while (own && made < end && made->tensor != read->v.ref) made++;
-    bool named = own && made < end && !made->written && (made->fast || !s->fast) &&
-                 !is_read(made->rhs);
+    bool named = own && made < end && !te_narrows_rules(made, s) && !is_read(made->rhs);
     return named && multiplies_reads(te, made, made->rhs, read->type) ? made->rhs : NULL;
 }
 

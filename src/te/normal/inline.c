@@ -32,16 +32,6 @@ static bool is_any_read(const TeExpr *e) {
     return e->kind == TE_READ && !e->other;
 }
 
-static bool uses_approximable(const TeExpr *e) {
-    if (e->kind == TE_DIV || e->kind == TE_CALL)
-        return true;
-    for (int i = 0; i < e->n_args; i++) {
-        if (uses_approximable(e->args[i]))
-            return true;
-    }
-    return e->other && uses_approximable(e->other);
-}
-
 /* Is it each element of another tensor in an order of its own: whoever leaves the copy leaves that,
  * too?  */
 static bool is_permuted_copy(const Te *te, const TeStmt *s) {
@@ -70,11 +60,6 @@ static bool replaceable(const Norm *n, const TeStmt *made, const TeStmt *s, cons
     return !e->other || replaceable(n, made, s, e->other);
 }
 
-/* May what is made not be approximated, but all around it?  */
-static bool narrows_rules(const TeStmt *made, const TeStmt *s) {
-    return s->fast && !made->fast && uses_approximable(made->rhs);
-}
-
 /* Where factors may be shortened: does it stay one factor, which is shortened once it is made?
  * Those of a product would be factors of the sum.  */
 static bool stays_factor(const TeExpr *e) {
@@ -82,7 +67,7 @@ static bool stays_factor(const TeExpr *e) {
 }
 
 static bool rules_agree(const TeStmt *made, const TeStmt *s) {
-    if (narrows_rules(made, s) && uses_approximable(s->rhs))
+    if (te_narrows_rules(made, s) && te_approximable(s->rhs))
         return false;
     if ((s->tf32 || s->fp32x3) && !stays_factor(made->rhs))
         return false;
@@ -183,7 +168,7 @@ static bool inline_statement(Norm *n, Groups *g, int made) {
         TeStmt *s = &n->te->stmt[i];
         if (reads_of(s->rhs, m->tensor) == 0)
             continue;
-        s->fast &= !narrows_rules(m, s);
+        s->fast &= !te_narrows_rules(m, s);
         substitute(n, m, &n->te->stmt[i].rhs);
         te_expr_list_reads(n->a, n->te->stmt[i].rhs);
         if (!any)

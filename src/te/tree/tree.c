@@ -90,6 +90,18 @@ bool te_pads(const TeExpr *e) {
            is_of_indices(e->args[0]);
 }
 
+bool te_approximable(const TeExpr *e) {
+    bool real = te_dtype_class(e->type) == TE_CLASS_REAL;
+    if (real && (e->kind == TE_DIV || e->kind == TE_CALL)) return true;
+    for (int i = 0; i < e->n_args; i++)
+        if (te_approximable(e->args[i])) return true;
+    return e->other && te_approximable(e->other);
+}
+
+bool te_narrows_rules(const TeStmt *made, const TeStmt *s) {
+    return s->fast && !made->fast && te_approximable(made->rhs);
+}
+
 void te_expr_renumber(TeExpr *e, const uint8_t *to) {
     if (e->kind == TE_INDEX)
         e->v.ref = to[e->v.ref];

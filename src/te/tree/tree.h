@@ -35,6 +35,10 @@ static inline bool te_is_literal(const TeExpr *e) {
  * that indices and sizes alone decide; the 0 of a choice that data decide is a value like any
  * other.  Does e give it?  (Of integers any 0 will do.)  */
 bool te_pads(const TeExpr *e);
+/* Has it real divisions or functions, which @fast approximates?  May those of what is made not be
+ * approximated, but all around it in s?  */
+bool te_approximable(const TeExpr *e);
+bool te_narrows_rules(const TeStmt *made, const TeStmt *s);
 /* Bits as arithmetic that has the same value: x << n as x * 2^n, x >> n as x / 2^n, and
  * x & (2^n - 1) as x % 2^n, for a literal n.  The kind, and what x is multiplied or divided by;
  * e's own kind: none has.  */
