@@ -40,11 +40,16 @@ static int accesses(const Device *dev, const RProg *r, int side) {
 /* Blocks of eight rows, of each of which a lane reads four k.  */
 static int fours(const RProg *r, int side) { return r->warp.extent[own_axis(side)] / MATRIX; }
 
+int matrix_at_once(const Problem *p, const Device *dev, const RProg *r, int side) {
+    bool three_left = matrices(p, dev, r, side) % 4 == 3;
+    return r->load[side].region && three_left ? 2 : 4;
+}
+
 int matrix_reads(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (rprog_reads_fours(r, side)) return slices_of(r) * fours(r, side);
     if (!rprog_ldmatrix(p, dev, r, side)) return slices_of(r) * accesses(dev, r, side);
-    int n = matrices(p, dev, r, side);
-    return slices_of(r) * (n / 4 + (n % 4 == 3 ? 2 : n % 4 > 0));
+    int n = matrices(p, dev, r, side), most = matrix_at_once(p, dev, r, side);
+    return slices_of(r) * (n / most + (n % most == 3 ? 2 : n % most > 0));
 }
 
 int64_t matrix_passes(const Problem *p, const Device *dev, const RProg *r, int side) {

@@ -51,6 +51,10 @@ enum { BOX_SWIZZLES = 0xe };              /* of 32, 64, 128 bytes */
 /* Fragments of `side` that one warp reads in a k-step: instructions, requests of 32 lanes or
  * matrices of 8 rows, and wavefronts of each of those.  */
 int matrix_reads(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Matrices that an ldmatrix loads at once, but for what is left of a tile: four.  Lanes keep places
+ * in a region for each load, not for a second one of what is left: where that would be three
+ * matrices, loads have two.  */
+int matrix_at_once(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t matrix_passes(const Problem *p, const Device *dev, const RProg *r, int side);
 int fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 /* The same of an operand that is gathered from its region, of any unit: reads of one warp in a

@@ -28,10 +28,10 @@ bool rprog_region_straight(const RProg *r, int side, const RRegion *x) {
 }
 
 int rprog_region_rows(const Problem *p, const Device *dev, const RProg *r, int side) {
-    enum { LOADED = WARP * RTILE_ACCESS };                /* bytes of four matrices */
     Fragment f = rprog_fragment(dev, r, side);
     if (!rprog_ldmatrix(p, dev, r, side)) return fragment_lanes(&f, FRAG_ROW);
-    return LOADED / (r->thread.extent[AX_K] * rprog_elem(p, dev, r, side));
+    int loaded = matrix_at_once(p, dev, r, side) * MATRIX * RTILE_ACCESS;     /* bytes */
+    return loaded / (r->thread.extent[AX_K] * rprog_elem(p, dev, r, side));
 }
 
 int rprog_region_group(const RProg *r, int side, const RRegion *x, int rows) {

@@ -216,15 +216,20 @@ static void load_matrices(Kernel *k, const Fetch *x, int n, Ir first) {
     ir_matrices(cg, n, !s->inner_k, ir_add(cg, x->to, first), address_of(k, s, at));
 }
 
+/* Matrices that an ldmatrix loads, but for the last ones.  */
+static int at_once(const Kernel *k, const Side *s) {
+    return s->l->region ? s->region_rows * fragment_matrix_chunks(k, s) / MATRIX_ROWS : 4;
+}
+
 static void fetch_matrices(Kernel *k, const Fetch *x) {
     Cg *cg = k->cg;
-    int n = fragment_words(k, x->s), whole = n / 4 * 4;
-    if (whole > 4) {
-        load_matrices(k, x, 4,
-                      ir_for_of(cg, k->var.g, ir_int(cg, 0), ir_int(cg, whole), 4, IR_UNROLL_ALL));
+    int n = fragment_words(k, x->s), most = at_once(k, x->s), whole = n / most * most;
+    if (whole > most) {
+        load_matrices(k, x, most, ir_for_of(cg, k->var.g, ir_int(cg, 0), ir_int(cg, whole), most,
+                                            IR_UNROLL_ALL));
         ir_close(cg);
-    } else if (whole == 4) {
-        load_matrices(k, x, 4, ir_int(cg, 0));
+    } else if (whole == most) {
+        load_matrices(k, x, most, ir_int(cg, 0));
     }
     if (n - whole >= 2) load_matrices(k, x, 2, ir_int(cg, whole));
     if (n % 2) load_matrices(k, x, 1, ir_int(cg, n - 1));
