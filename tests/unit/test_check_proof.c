@@ -53,7 +53,8 @@ static CheckResult check(const CheckOptions *o) {
 /* ---- right kernels ---- */
 
 /* Kernels that read what others stored: outputs, outputs with gaps, rows' values, positions, sums
- * of what was summed, and several of them in a row.  */
+ * of what was summed, several of them in a row; and an output that is a copy as written, of which
+ * the kernels make what it copies.  */
 static const char *const handing[] = {
     "param M = 96, N = 100; op f(X: f16[M,N]) -> (Y: bf16[M,N], Z: f32[M,N]) {"
     " Y[a,b] = sum[r](r <= b ? X[a,r] : 0) where r in N;"
@@ -71,6 +72,9 @@ static const char *const handing[] = {
     " p[m,n] = exp(t[m,n] - e[m]) / s[m]; Y[m,n] += p[m,k] * W[n,k]; }",
     "param M = 64, N = 64; op f(X: f32[M,N]) -> (A: f32[N,M], B: f32[M,N], C: f32[N,M]) {"
     " A[n,m] = X[m,n] + 1; B[m,n] = A[m,n] * 2 + sum[r](A[r,n]); C[n,m] = B[n,m] - A[m,n]; }",
+    "param N = 31, K = 99; op f(X: f32[K,N], W: f32[K]) -> (Y: f32[1,N,1], Z: f32[1]) {"
+    " t[i,n,j] = sum[k](X[K-1-k,n] * W[k]) where i in 1, j in 1; s[i,n] = max[j](t[i,n,j]);"
+    " Y[i,n,j] = s[i,n]; Z[i] = -(s[i-1,0-1] else 1); }",
 };
 
 /* The normal form has other dimensions than the op as written; an element is a place in memory.  */

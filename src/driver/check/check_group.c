@@ -19,13 +19,16 @@ static const RProg *prog_of(const Check *c, int g) {
     return &c->plan->rplan.prog[c->program[g] - c->run.strategy->first];
 }
 
-/* Puts what earlier groups would have made where the group's kernels find it.  */
+/* Puts what earlier groups would have made where the group's kernels find it.  The reference has
+ * that, and what was drawn; it makes all else, which may be what another group makes of this one's
+ * results.  */
 static Status give(Check *c, int g) {
     const KernelGroup *group = &c->set->group[g];
     const Lazy **read = ARENA_ARRAY(c->a, const Lazy *, c->normal->n_tensor + 1);
     for (int t = c->normal->n_in; t < c->normal->n_tensor; t++) {
-        c->data[t] = c->given[t] && !check_makes(c, group, t) ? c->given[t] : NULL;
-        read[t] = c->data[t] && check_reads(c, group, t) ? c->data[t] : NULL;
+        bool handed = c->given[t] && !check_makes(c, group, t);
+        read[t] = handed && check_reads(c, group, t) ? c->given[t] : NULL;
+        c->data[t] = handed && c->drawn[t] ? c->given[t] : read[t];
     }
     check_bind_written(c);
     return run_given(&c->run, c->a, c->d, read);
