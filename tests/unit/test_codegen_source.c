@@ -94,16 +94,7 @@ static void golden_sources(Arena *a) {
     }
 }
 
-/* Has its first kernel more steps than many cases together?  */
-static bool is_long(const KernelCase *c) {
-    enum { MANY = 1 << 27 };
-    double points = 1;
-    for (int axis = 0; axis < AX_CLASSES; axis++)
-        points *= (double)c->plan.problem[0].extent[axis];
-    return points > MANY;
-}
-
-/* The golden kernels are right, too; one of three is drawn, of long ones one of nine.  */
+/* The golden kernels are right, too; one of three is drawn.  */
 static void golden_kernels(Arena *a) {
     Diag d = diag_new(a);
     for (int i = 0; i < GOLDEN; i++) {
@@ -113,7 +104,6 @@ static void golden_kernels(Arena *a) {
         Nvrtc *n;
         good(&c, kernel_open_decided(&c, a, dev, golden[i].text, NULL,
                                    taken_of(golden[i].plan)));
-        if (is_long(&c) && !effort_drawn(i, 9)) continue;
         if (strcmp(dev->arch, "sm_70") == 0) dev->arch = "sm_75";
         const char *plan = arena_printf(a, "roller-plan 1\n%s", golden[i].plan);
         assert_int_equal(rprog_read(a, &d, diag_text("", plan), dev, &c.plan), ST_OK);

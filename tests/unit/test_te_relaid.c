@@ -181,7 +181,7 @@ static void strides_and_ranks(void **state) {
 /* As many statements as there can be leave no room for copies.  */
 static void statements_may_run_out(void **state) {
     (void)state;
-    for (int n = TE_MAX_STMTS - 2; n <= TE_MAX_STMTS; n++) {
+    for (int n = TE_MAX_STMTS - 3; n <= TE_MAX_STMTS; n++) {
         Arena *a = arena_create(NULL);
         Buf b = buf_new(a);
         buf_puts(&b, "op f(X: f16[9,7], W: f16[9,7]) -> (Y: f32[9,9], Z: f32) {");
