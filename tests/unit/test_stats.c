@@ -147,18 +147,27 @@ static TeData *values(Arena *a, const Te *te, Data data) {
     return in;
 }
 
+enum { WHOLE_OR_PARTS = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3, IN_TURNS = 1 << 10 | 1 << 11 };
+
+#define MOMENTS(n)                                                                                 \
+    "op f(Q: %s[18,16], K: %s[" n ",16]) -> (Y: f32[18," n "], A: f32[18], V: f32[18]) {"          \
+    " t[i,j] = sum[d](Q[i,d] * K[j,d]); A[i] = sum[j](t[i,j]) / " n ";"                            \
+    " V[i] = sum[j]((t[i,j] - A[i]) * (t[i,j] - A[i])) / " n ";"                                   \
+    " Y[i,j] = (t[i,j] - A[i]) * rsqrt(V[i] + 0.25); }"
+
+/* Turns in which columns are counted are whole.  */
 static const struct {
     const char *name, *text;
     Data last;
+    int kinds;                /* bits */
 } value_op[] = {
     {"softmax", "op f(Q: %s[18,16], K: %s[57,16]) -> (S: f32[18,57], Z: f32[18], H: f32[18]) {"
      " t[i,j] = sum[d](Q[i,d] * K[j,d]); H[i] = max[j](t[i,j]); Z[i] = sum[j](exp(t[i,j] - H[i]));"
-     " S[i,j] = exp(t[i,j] - H[i]) / Z[i]; }", NAN_LAST},
-    {"moments", "op f(Q: %s[18,16], K: %s[48,16]) -> (Y: f32[18,48], A: f32[18], V: f32[18]) {"
-     " t[i,j] = sum[d](Q[i,d] * K[j,d]); A[i] = sum[j](t[i,j]) / 48;"
-     " V[i] = sum[j]((t[i,j] - A[i]) * (t[i,j] - A[i])) / 48;"
-     " Y[i,j] = (t[i,j] - A[i]) * rsqrt(V[i] + 0.25); }", OUTLIER},
+     " S[i,j] = exp(t[i,j] - H[i]) / Z[i]; }", NAN_LAST, WHOLE_OR_PARTS | IN_TURNS},
+    {"moments", MOMENTS("57"), OUTLIER, WHOLE_OR_PARTS},
+    {"moments in turns", MOMENTS("48"), OUTLIER, IN_TURNS},
 };
+enum { VALUE_OPS = sizeof value_op / sizeof *value_op };
 
 static void test_values(void **state) {
     (void)state;
@@ -168,10 +177,9 @@ static void test_values(void **state) {
     Nvrtc *nvrtc;
     const Device *dev = fixture_device(a, "a100");
     assert_int_equal(nvrtc_open(a, &d, NULL, "sm_80", &nvrtc), ST_OK);
-    static const int kinds[] = {0, 1, 2, 3, 10, 11};
-    for (size_t s = 0; s < sizeof kinds / sizeof *kinds; s++) {
-        int kind = kinds[s];
-        for (int i = 0; i < 2; i++) {
+    for (int kind = 0; kind < STATS_KINDS; kind++) {
+        for (int i = 0; i < VALUE_OPS; i++) {
+            if (!(value_op[i].kinds >> kind & 1)) continue;
             ArenaMark mark = arena_mark(a);
             KernelCase c;
             const char *type = stats_kinds[kind].matrix ? "f16" : "f32";
