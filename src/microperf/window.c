@@ -5,24 +5,25 @@
  * L2 = bytes * (rows*step + span - step)/(rows*step) for the rows that a block's patches cover, and
  * the same along columns; DRAM sees each input once.  A store has one place of 32 patches: TN
  * outputs lie between what neighbours store, and a sector is stored to by several requests unless
- * the vector fills it.  Directly: a load costs 2 instructions, with tests 2 + vec more, narrow
- * types one per element.  From shared memory: the fill costs 18 instructions per element (position,
- * tests, address, load, store; 6 more for several planes), in rounds of 8 loads under way, each of
- * a DRAM latency; reads of the rows cost one instruction and their wavefronts, whose conflicts
- * follow from the distance between patches; blocks that compute have nothing under way, so bytes in
- * flight count by the share of the fill.  One block on its own loads and then works: its chain ends
- * with the clocks that its instructions, or its passes, take it.  Registers: accumulators + row +
- * at most 32 taps + 22, fitted to compiled kernels.
+ * the vector fills it.  A load costs 1.5 instructions, with tests one more and half a one for each
+ * register of what stands for elements outside; a row one; narrow types one for each element that
+ * is needed; an element of a filter one, as it is narrow one more; a store 3.  Outputs alike, as of
+ * several filters, share these loads, not the filters' elements; those of other blocks fetch the
+ * source again.  From shared memory: the fill costs 18 instructions per element (position, tests,
+ * address, load, store; 6 more for several planes), in rounds of 8 loads under way, each of a DRAM
+ * latency; reads of the rows take wavefronts, whose conflicts follow from the distance between
+ * patches; blocks that compute have nothing under way, so bytes in flight count by the share of the
+ * fill.  One block on its own loads and then works: its chain ends with the clocks that its
+ * instructions, or its passes, take it.  Registers: accumulators + row + at most 32 taps + 22,
+ * fitted to compiled kernels.
  *
  * Stencils.  A map that reads a tensor at several shifts is a window of its taps.  Each tensor that
  * it reads so (in three dimensions each plane) is a source with a halo of its own; other reads are
  * made for each vector of outputs.  A patch has all its rows before its first output, so registers
  * hold what its taps need, at most 128 words (three quarters of them at a time, as compiled kernels
  * do), and loads that no tap needs are left out (corners of a cross), as the compiler does, which
- * also narrows those of which one element is needed.  A load costs 1.5 instructions, with tests one
- * more and half a one for each of its elements, which may have to be zero; a row one, a store 3,
- * the outputs what they compute.  L2 sends each source with its halo, and what other reads ask
- * for.  */
+ * also narrows those of which one element is needed.  L2 sends each source with its halo, and what
+ * other reads ask for.  */
 #include "microperf/sectors.h"
 #include "microperf/views.h"
 
@@ -62,10 +63,6 @@ typedef struct {
     double loads, taps, ops;
 } Thread;
 
-static double outputs_of(const Problem *p, const RProg *r) {
-    return (double)r->thread.extent[AX_M] * r->thread.extent[AX_N] * rprog_window_lanes(p, r);
-}
-
 static bool is_guarded(const Problem *p, const RProg *r, int source) {
     const WindowView *v = &p->window;
     const WindowSource *x = &v->source[source];
@@ -74,32 +71,40 @@ static bool is_guarded(const Problem *p, const RProg *r, int source) {
            x->access.guard[x->dim_n] || (x->dim_m >= 0 && x->access.guard[x->dim_m]);
 }
 
-/* Instructions around a load of a source: its address, its tests, the values where it is outside,
- * what lands narrow as values.  */
-static double load_ops(const Problem *p, const RProg *r, int source) {
+/* Registers that what stands for an element outside takes: zeros do so as they lie in memory.  */
+static double words_outside(const Problem *p, const RProg *r, int source) {
     const WindowSource *x = &p->window.source[source];
-    double width = rprog_window_width(p, r, source), words = greater(x->value_bytes / 4, 1);
-    if (rprog_window_tiled(r, source)) return 1;
-    bool guarded = is_guarded(p, r, source);
-    return 2 + (guarded ? 2 + width * words : 0) + (x->bytes < 4 ? width : 0);
+    if (!x->zeros) return greater(x->value_bytes / 4, 1);
+    return greater(x->bytes, 4.0 / rprog_window_width(p, r, source)) / 4;
 }
 
-/* A map's: loads of its sources, a test and zeros for what may be outside, what lands narrow as
- * values; what other reads take.  Counted in compiled kernels.  */
+/* Instructions of a thread's loads of a source: a test and what stands for elements that may be
+ * outside, what lands narrow as values.  Counted in compiled kernels.  */
+static double load_ops(const Problem *p, const RProg *r, int source) {
+    double loads = (double)rprog_window_used(p, r, source, true);
+    double elements = (double)rprog_window_used(p, r, source, false) * rprog_window_lanes(p, r);
+    double ops = loads * 1.5 + (double)rprog_window_rows(p, r, source);
+    if (is_guarded(p, r, source)) ops += loads + elements * words_outside(p, r, source) / 2;
+    bool narrow = p->window.source[source].bytes < 4 && !rprog_window_tiled(r, source);
+    return narrow ? ops + elements : ops;
+}
+
+/* Of its outputs, and of its beginning.  */
+static double ending_ops(const Problem *p, const RProg *r) {
+    double outputs = rprog_window_outputs(p, r);
+    return outputs / r->store_vec * 3 + outputs * p->epilogue_ops + 40;
+}
+
+/* A map's: its sources, and what other reads take.  */
 static Thread map_thread(const Model *m, const RProg *r) {
     const Problem *p = m->p;
     const WindowView *v = &p->window;
-    double outputs = outputs_of(p, r);
+    double outputs = rprog_window_outputs(p, r);
     Thread t = {.taps = outputs * greater(p->body_ops, 1)};
-    t.ops = t.taps * m->slots + outputs / r->store_vec * 3 + outputs * p->epilogue_ops + 40;
+    t.ops = t.taps * m->slots + ending_ops(p, r);
     for (int k = 0; k < v->n_source; k++) {
-        const WindowSource *x = &v->source[k];
-        double loads = (double)rprog_window_used(p, r, k, true);
-        double elements = (double)rprog_window_used(p, r, k, false) * rprog_window_lanes(p, r);
-        t.loads += loads;
-        t.ops += loads * 1.5 + (double)rprog_window_rows(p, r, k);
-        if (is_guarded(p, r, k)) t.ops += loads + elements * greater(x->value_bytes / 4, 1) / 2;
-        if (x->bytes < 4 && !rprog_window_tiled(r, k)) t.ops += elements;
+        t.loads += (double)rprog_window_used(p, r, k, true);
+        t.ops += load_ops(p, r, k);
     }
     double others = mp_map_requests(v->others, r->store_vec) * outputs;
     t.loads += others;
@@ -112,18 +117,16 @@ static Thread thread_of(const Model *m, const RProg *r) {
     const WindowView *v = &p->window;
     const WindowSource *x = &v->source[0];
     if (v->map) return map_thread(m, r);
-    double lanes = rprog_window_lanes(p, r), outputs = outputs_of(p, r);
+    double lanes = rprog_window_lanes(p, r), outputs = rprog_window_outputs(p, r);
     double others = greater(p->n_reads - 1, 0);
     double tap = p->con.product ? 1 : p->contraction ? 1 + p->body_ops : greater(p->body_ops, 1);
     double window = (double)x->extent_r * (double)x->extent_s, rest = (double)v->rest;
     Thread t = {.taps = outputs * window * rest * tap};
-    t.loads = rest * (double)rprog_window_rows(p, r, 0) * (double)rprog_window_loads(p, r, 0);
-    /* Filters: once per tap and lane, shared by the outputs of the patch.  */
-    double filters = rest * window * others;
-    double stores = outputs / r->store_vec;
-    t.ops = t.taps * m->slots + t.loads * load_ops(p, r, 0) +
-            filters * (2 + (x->bytes < 4 ? lanes : 0)) + stores * 4 +
-            outputs * (p->epilogue_ops + 1) + 40;
+    t.loads = rest * (double)rprog_window_used(p, r, 0, true);
+    /* Filters: once per tap and lane, shared by the places of the patch.  */
+    double filters = rest * window * others * r->thread.extent[AX_K];
+    t.ops = t.taps * m->slots + rest * load_ops(p, r, 0) +
+            filters * (1 + (x->bytes < 4 ? lanes : 0)) + ending_ops(p, r);
     if (!rprog_window_unrolls(p, r)) t.ops += rest * (double)x->extent_r * 10;
     t.loads += filters / (v->lane < 0 ? WARP : 1);
     return t;
@@ -178,19 +181,28 @@ static void price_tiles(const Model *m, const RProg *r, const Thread *t, ViewWor
     w->flying = flying * waits / (m->block_start + waits + issue);
 }
 
+/* How often a reduction's source is fetched for what is alike: by each thread that has a part of
+ * it, but threads of a block find it in L1.  */
+static double again_alike(const Problem *p, const RProg *r) {
+    double groups = (double)p->window.extent_alike / r->thread.extent[AX_K];
+    double patches = (double)rprog_window_patches(p, r) / (double)p->window.outer / groups;
+    double together = r->keep == KEEP_SHARED ? 1 : greater(r->threads / patches, 1);
+    return greater(groups / together, 1);
+}
+
 /* Bytes between L2 and the SMs, outputs left out: sources with their halos.  */
 static double traffic(const Model *m, const RProg *r, double reads) {
     const Problem *p = m->p;
     const WindowView *v = &p->window;
     Area a = area_of(p, r);
-    double swept = 0, outputs = (double)rprog_window_patches(p, r) * outputs_of(p, r);
+    double swept = 0, outputs = (double)rprog_window_patches(p, r) * rprog_window_outputs(p, r);
     for (int k = 0; k < v->n_source; k++) {
         const WindowSource *x = &v->source[k];
         double again = halo(a.columns, (double)x->step_n,
                             (double)((x->extent_s - 1) * x->dil_n + 1));
         if (x->dim_m >= 0)
             again *= halo(a.rows, (double)x->step_m, (double)((x->extent_r - 1) * x->dil_m + 1));
-        if (!v->map) return reads * again;
+        if (!v->map) return reads * again * again_alike(p, r);
         swept += outputs * (double)x->step_n * greater((double)x->step_m, 1) * x->bytes * again;
     }
     return greater(reads, swept + outputs * v->others_bytes);
@@ -275,7 +287,7 @@ void mp_estimate_window(const Model *m, const RProg *r, Estimate *out) {
     const Problem *p = m->p;
     const WindowView *v = &p->window;
     double patches = (double)rprog_window_patches(p, r);
-    double warps = patches / WARP, tn = r->thread.extent[AX_N], each = outputs_of(p, r);
+    double warps = patches / WARP, tn = r->thread.extent[AX_N], each = rprog_window_outputs(p, r);
     Thread t = thread_of(m, r);
     ViewWork w = {.blocks = (double)rprog_blocks(p, r), .writes = m->out_bytes};
     w.reads = m->total_unique + (double)p->epilogue_bytes;

@@ -7,6 +7,7 @@ static void summary(const Problem *p, const Device *dev, const RProg *r, Buf *ou
                (int)r->thread.extent[AX_M], (int)r->thread.extent[AX_N]);
     int lanes = rprog_window_lanes(p, r);
     if (lanes > 1) buf_printf(out, " of %d neighbours", lanes);
+    if (r->thread.extent[AX_K] > 1) buf_printf(out, " for %d", (int)r->thread.extent[AX_K]);
     buf_printf(out, ", loads of %d, stores of %d", r->vec_n, r->store_vec);
     if (r->keep != KEEP_SHARED) return;
     WindowTile t = rprog_window_tile(p, r);
@@ -30,7 +31,7 @@ static void explain_source(const Problem *p, const RProg *r, int source, Buf *ou
     const WindowView *v = &p->window;
     const WindowSource *x = &v->source[source];
     int lanes = rprog_window_lanes(p, r), taps = taps_of(v, source);
-    double outputs = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N] * lanes;
+    double outputs = rprog_window_outputs(p, r);
     long long rows = (long long)rprog_window_rows(p, r, source);
     buf_puts(out, "  window: ");
     if (v->map) buf_printf(out, "%d taps in ", taps);

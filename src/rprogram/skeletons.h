@@ -45,18 +45,19 @@
  *
  * The `window` skeleton (reductions over windows that overlap or abut, and maps that read a tensor
  * at several shifts; Problem.window): a thread computes a patch of thread.m rows (index p) by
- * thread.n columns (index q), of vec_n neighbours along window.lane if there is one.  Rows of the
- * input slide through registers: each is loaded once, vec_n elements at a time (for window.along:
- * from multiples of vec_n on, of sources beside the first as wide as they allow), and adds to every
+ * thread.n columns (index q), of vec_n neighbours along window.lane if there is one, for thread.k
+ * neighbours along window.alike, such as filters, which share what they read.  Rows of the input
+ * slide through registers: each is loaded once, vec_n elements at a time (for window.along: from
+ * multiples of vec_n on, of sources beside the first as wide as they allow), and adds to every
  * output row that it touches.  With thread.m == 1 the rows of a reduction's window are a loop.  A
  * map has all rows of its patch, from every source, before the first output.
  * - keep `registers`: rows come from global memory.  Patches in the order [other
- *   indices][p][q][lane] are numbered through; a block takes block.m / thread.m of them,
- *   block.n == thread.n.
- * - keep `shared`: the block computes block.m x block.n outputs of block.k planes (a plane is
- *   a point of the other indices); the inputs of the first source with the halo are in shared
- *   memory as values, what lies outside the tensor filled in.  Thread id = (plane, patch down,
- *   patch across), the grid is the same with tiles.
+ *   indices][alike][p][q][lane] are numbered through; a block takes block.m / thread.m of them,
+ *   block.n == thread.n, block.k == thread.k.
+ * - keep `shared`: the block computes block.m x block.n outputs of block.k / thread.k planes (a
+ *   plane is a point of the other indices) for thread.k along window.alike; the inputs of the first
+ *   source with the halo are in shared memory as values, what lies outside the tensor filled in.
+ *   Thread id = (plane, patch down, patch across), the grid is the same with tiles.
  *
  * The `permute` skeleton (maps whose outputs are contiguous along another axis than what they
  * read; Problem.permute): a block computes a box of block.extent[a] points along axis a of the
@@ -224,6 +225,16 @@ int64_t rprog_window_patches(const Problem *p, const RProg *r);
 static inline int rprog_window_lanes(const Problem *p, const RProg *r) {
     return p->window.lane < 0 ? 1 : r->vec_n;
 }
+/* Outputs of a thread; the number of the index map's axis of p (AX_M), q (AX_N) or alike (AX_K),
+ * if there is one: the first one is that of the other indices.  */
+static inline int rprog_window_outputs(const Problem *p, const RProg *r) {
+    const int32_t *own = r->thread.extent;
+    return own[AX_M] * own[AX_N] * own[AX_K] * rprog_window_lanes(p, r);
+}
+static inline int rprog_window_axis(const Problem *p, int axis) {
+    const WindowView *v = &p->window;
+    return 1 + (axis != AX_K && v->alike >= 0) + (axis == AX_N && v->p >= 0);
+}
 int rprog_window_width(const Problem *p, const RProg *r, int source);
 int64_t rprog_window_loads(const Problem *p, const RProg *r, int source);
 int rprog_window_shift(const Problem *p, const RProg *r, int source);
@@ -235,8 +246,8 @@ typedef struct {
 } WindowTile;
 WindowTile rprog_window_tile(const Problem *p, const RProg *r);
 int64_t rprog_window_rows(const Problem *p, const RProg *r, int source);
-/* Loads of a patch from a source, or elements (of lanes, their vectors); those of a map that no tap
- * needs are left out: the compiler does, and narrows loads.  */
+/* Loads of a patch from a source, or elements (of lanes, their vectors); those that no tap needs
+ * (of a reduction, elements alone) are left out: the compiler does, and narrows loads.  */
 int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loads);
 /* Which subscripts of what a thread loads of a source, or a block of its tile, may lie outside of
  * the tensor at some size and so are tested; bit d: dimension d.  */

@@ -1,6 +1,7 @@
 /* The `window` skeleton: a patch of outputs per thread, its inputs sliding through registers, read
  * directly or from a tile with its halo in shared memory.  */
 #include "rprogram/skeleton.h"
+#include "te/tree/arith.h"
 
 enum { SIDE_MAX = 16, OUTPUTS_MAX = 64, LOADED_MAX = 128 };       /* of a thread, in registers */
 enum { BLOCK = 512 };         /* threads: four of such fill an SM, larger ones part it coarsely */
@@ -13,9 +14,10 @@ static int64_t lanes_of(const Problem *p) {
 
 int64_t rprog_window_patches(const Problem *p, const RProg *r) {
     const WindowView *v = &p->window;
-    int64_t vec = v->lane < 0 ? 1 : r->vec_n;
-    return v->outer * ceil_div(v->extent_p, r->thread.extent[AX_M]) *
-           ceil_div(v->extent_q, r->thread.extent[AX_N]) * ceil_div(lanes_of(p), vec);
+    return v->outer * ceil_div(v->extent_alike, r->thread.extent[AX_K]) *
+           ceil_div(v->extent_p, r->thread.extent[AX_M]) *
+           ceil_div(v->extent_q, r->thread.extent[AX_N]) *
+           ceil_div(lanes_of(p), rprog_window_lanes(p, r));
 }
 
 int rprog_window_width(const Problem *p, const RProg *r, int source) {
@@ -46,7 +48,7 @@ WindowTile rprog_window_tile(const Problem *p, const RProg *r) {
     const WindowSource *x = &v->source[0];
     WindowTile t = {.down = count_along(&r->block, &r->thread, AX_M),
                     .across = count_along(&r->block, &r->thread, AX_N),
-                    .planes = r->block.extent[AX_K]};
+                    .planes = count_along(&r->block, &r->thread, AX_K)};
     t.rows = (r->block.extent[AX_M] - 1) * x->step_m + (x->extent_r - 1) * x->dil_m + 1;
     t.columns = (r->block.extent[AX_N] - 1) * x->step_n + (x->extent_s - 1) * x->dil_n + 1;
     /* The last thread's loads may reach beyond what it needs.  */
@@ -62,7 +64,7 @@ static int64_t threads_of(const RProg *r) {
     if (r->keep != KEEP_SHARED) return patches;
     patches *= count_along(&r->block, &r->thread, AX_N);
     if (patches > INT16_MAX) return INT16_MAX;
-    return ceil_div(patches * r->block.extent[AX_K], WARP) * WARP;
+    return ceil_div(patches * count_along(&r->block, &r->thread, AX_K), WARP) * WARP;
 }
 
 static void rooms(RoomWalk *w) {
@@ -129,6 +131,16 @@ static int64_t element_of(const Problem *p, const RProg *r, const WindowTap *tap
            tap->s * x->dil_n;
 }
 
+/* Elements of a reduction's row that its outputs need: each one's taps without those that it shares
+ * with the next output before it whose taps lie at the same places.  */
+static int64_t used_of_row(const Problem *p, const RProg *r) {
+    const WindowSource *x = &p->window.source[0];
+    int64_t outputs = r->thread.extent[AX_N], taps = x->extent_s;
+    int64_t apart = x->dil_n / gcd64(x->dil_n, x->step_n), moved = apart * x->step_n / x->dil_n;
+    int64_t shared = moved < taps ? taps - moved : 0;
+    return outputs * taps - (outputs > apart ? outputs - apart : 0) * shared;
+}
+
 int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loads) {
     enum { WORDS = 128, BITS = 64 };      /* a bit for each element that a thread may load */
     const WindowView *v = &p->window;
@@ -137,6 +149,7 @@ int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loa
     int64_t all = rprog_window_rows(p, r, source) * row_size, used = 0;
     uint64_t seen[WORDS] = {0};
     int run = loads ? width : 1;
+    if (!v->map && !loads) return rprog_window_rows(p, r, source) * used_of_row(p, r);
     if (!v->map || all > WORDS * BITS) return all / run;
     for (int t = 0; t < v->n_tap; t++) {
         if (v->tap[t].source != source) continue;
@@ -154,8 +167,7 @@ int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loa
 /* Multiply-adds (taps) of the body that is unrolled.  */
 int64_t rprog_window_body(const Problem *p, const RProg *r) {
     const WindowView *v = &p->window;
-    int64_t outputs = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N] *
-                      (v->lane < 0 ? 1 : r->vec_n);
+    int64_t outputs = rprog_window_outputs(p, r);
     if (v->map) return outputs * v->n_tap;
     return outputs * v->source[0].extent_s *
            (r->thread.extent[AX_M] > 1 ? v->source[0].extent_r : 1);
@@ -181,12 +193,13 @@ static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
     enum { FIXED = 22, TAPS = 32 };       /* fitted to what compiled kernels need */
     const WindowView *v = &p->window;
     const WindowSource *x = &v->source[0];
-    int64_t vec = v->lane < 0 ? 1 : r->vec_n, words = hal_words(v->sum_bytes);
+    int64_t words = hal_words(v->sum_bytes);
+    int64_t filters = (int64_t)rprog_window_lanes(p, r) * r->thread.extent[AX_K];
     /* The compiler loads late, or folds early, a part of what all outputs need.  */
     if (v->map) return FIXED + words_of_inputs(p, r) * 3 / 4 + words * 2 * r->store_vec;
-    int64_t outputs = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N] * vec;
+    int64_t outputs = rprog_window_outputs(p, r);
     int64_t loaded = rprog_window_loads(p, r, 0) * r->vec_n;
-    int64_t taps = p->n_reads > 1 ? x->extent_s * x->extent_r * vec : 0;
+    int64_t taps = p->n_reads > 1 ? x->extent_s * x->extent_r * filters : 0;
     /* Narrow elements land before they become values.  */
     int64_t landing = x->bytes < 4 && r->keep != KEEP_SHARED ? (loaded * x->bytes + 3) / 4 : 0;
     return FIXED + landing + words * (outputs + loaded + (taps < TAPS ? taps : TAPS));
@@ -218,13 +231,15 @@ static const char *check_block(const Problem *p, const Device *dev, const RProg 
     int64_t threads = threads_of(r);
     if (r->keep != KEEP_REGISTERS && r->keep != KEEP_SHARED) return "inputs are not kept there";
     if (!rprog_whole_warps(dev, threads)) return rprog_no_whole_warps;
-    if (r->thread.extent[AX_K] != 1) return "a window program tiles outputs only";
+    int own = r->thread.extent[AX_K], planes = count_along(&r->block, &r->thread, AX_K);
+    if (p->window.extent_alike % own) return "what is alike is not dealt out evenly";
+    if (planes * own != r->block.extent[AX_K]) return "a block has no whole planes";
     if (r->keep == KEEP_SHARED) {
-        if (r->block.extent[AX_K] > 1 && p->window.outer_step < 0)
+        if (planes > 1 && p->window.outer_step < 0)
             return "planes of a block do not lie at even distances";
         return NULL;
     }
-    if (r->block.extent[AX_N] != r->thread.extent[AX_N] || r->block.extent[AX_K] != 1)
+    if (r->block.extent[AX_N] != r->thread.extent[AX_N] || planes != 1)
         return "a window program's block is a column of patches";
     return NULL;
 }
@@ -233,8 +248,8 @@ static const char *check_block(const Problem *p, const Device *dev, const RProg 
 static bool has_ragged(const Problem *p, const RProg *r) {
     IndexMap m;
     skeleton_map(&rprog_window, p, r, 0, &m);
-    bool down = p->window.p >= 0;
-    return (down && index_ragged(&m, 1)) || index_ragged(&m, down ? 2 : 1);
+    return (p->window.p >= 0 && index_ragged(&m, rprog_window_axis(p, AX_M))) ||
+           index_ragged(&m, rprog_window_axis(p, AX_N));
 }
 
 static const char *check(const Problem *p, const Device *dev, const RProg *r) {
@@ -243,8 +258,7 @@ static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     if (!v->fits) return "the statement has no window that slides";
     if ((why = check_block(p, dev, r))) return why;
     if (r->thread.extent[AX_M] > SIDE_MAX || r->thread.extent[AX_N] > SIDE_MAX ||
-        r->thread.extent[AX_M] * r->thread.extent[AX_N] * (v->lane < 0 ? 1 : r->vec_n) >
-            OUTPUTS_MAX)
+        r->thread.extent[AX_K] > SIDE_MAX || rprog_window_outputs(p, r) > OUTPUTS_MAX)
         return "the thread's patch is too large";
     if (r->thread.extent[AX_M] > 1 && v->p < 0) return "rows do not slide";
     if (v->others_move && has_ragged(p, r))
@@ -284,7 +298,11 @@ static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
     int down = -1, patches = count_along(&r->block, &r->thread, AX_M);
     int planes = index_add_dealt(m, (IndexAxis){v->other, v->n_other, v->outer,
                                                 divisor_of(m->root, v->other, v->n_other),
-                                                shared ? r->block.extent[AX_K] : 1});
+                                                shared ? count_along(&r->block, &r->thread, AX_K)
+                                                       : 1});
+    if (v->alike >= 0)
+        index_add_dealt(m, (IndexAxis){&index_all[v->alike], 1, v->extent_alike, v->extent_alike,
+                                       r->thread.extent[AX_K]});
     if (v->p >= 0)
         down = index_add_dealt(m, (IndexAxis){&index_all[v->p], 1, v->extent_p, v->divisor_p,
                                               tile->extent[AX_M]});
@@ -298,7 +316,7 @@ static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
         m->each = patches > 0 ? patches : 1;
         return;
     }
-    index_deal_thread(m, (IndexDigit){planes, 1, r->block.extent[AX_K]});
+    index_deal_thread(m, (IndexDigit){planes, 1, m->axis[planes].tile});
     if (down >= 0) index_deal_thread(m, (IndexDigit){down, r->thread.extent[AX_M], patches});
     int along = count_along(&r->block, &r->thread, AX_N);
     index_deal_thread(m, (IndexDigit){across, r->thread.extent[AX_N], along});
@@ -321,6 +339,7 @@ static void add_tile(Keeper *b, RProg r, int64_t wanted) {
     const WindowView *v = &b->p->window;
     int64_t tm = r.thread.extent[AX_M], tn = r.thread.extent[AX_N];
     int64_t across = ceil_div(v->extent_q, tn), down = ceil_div(v->extent_p, tm), planes = 1;
+    int own = r.thread.extent[AX_K];
     across = ceil_div(across, ceil_div(across, wanted));
     int64_t fit = wanted / across > 0 ? wanted / across : 1;
     bool whole = down <= fit && across * tn >= v->extent_q;
@@ -329,7 +348,7 @@ static void add_tile(Keeper *b, RProg r, int64_t wanted) {
     down = ceil_div(down, ceil_div(down, fit));
     r.block.extent[AX_M] = (int32_t)(down * tm);
     r.block.extent[AX_N] = (int32_t)(across * tn);
-    r.block.extent[AX_K] = (int32_t)(planes > 1 ? planes : 1);
+    r.block.extent[AX_K] = (int32_t)(planes > 1 ? planes : 1) * own;
     keep(b, r);
 }
 
@@ -370,21 +389,31 @@ static void with_vectors(Keeper *b, RProg r) {
     }
 }
 
-static void candidates(Keeper *b) {
-    static const int side[] = {1, 2, 3, 4, 6, 7, 8, 12, 16};
-    enum { SIDES = sizeof side / sizeof *side };
+static const int side[] = {1, 2, 3, 4, 6, 7, 8, 12, 16};
+enum { SIDES = sizeof side / sizeof *side };
+
+static void with_sides(Keeper *b, RProg r) {
     const WindowView *v = &b->p->window;
-    RProg r = rprog_base(SK_WINDOW);
-    if (!v->fits || rprog_units(b->p, b->dev, &r.unit, 1) < 1) return;
     for (int i = 0; i < SIDES; i++) {
         if (i > 0 && (v->p < 0 || side[i - 1] >= v->extent_p)) break;
         for (int j = 0; j < SIDES; j++) {
             if (j > 0 && side[j - 1] >= v->extent_q) break;
-            if (side[i] * side[j] > OUTPUTS_MAX) break;
+            if (side[i] * side[j] * r.thread.extent[AX_K] > OUTPUTS_MAX) break;
             r.thread.extent[AX_M] = side[i];
             r.thread.extent[AX_N] = side[j];
             with_vectors(b, r);
         }
+    }
+}
+
+static void candidates(Keeper *b) {
+    const WindowView *v = &b->p->window;
+    RProg r = rprog_base(SK_WINDOW);
+    if (!v->fits || rprog_units(b->p, b->dev, &r.unit, 1) < 1) return;
+    for (int i = 0; i < SIDES && side[i] <= v->extent_alike; i++) {
+        if (v->extent_alike % side[i]) continue;
+        r.thread.extent[AX_K] = r.block.extent[AX_K] = side[i];
+        with_sides(b, r);
     }
 }
 

@@ -72,6 +72,7 @@ typedef struct {
     const TeExpr *read;       /* the first of them */
     Access access;            /* of `read` */
     const TeExpr *other;      /* what they have outside of the tensor; NULL: they are not there */
+    bool zeros;               /* bytes of 0 say that */
     int dim_n, dim_m;         /* dim_m < 0: one dimension slides */
     int64_t step_n, dil_n, base_n, step_m, dil_m, base_m;
     int64_t extent_s, extent_r;
@@ -101,13 +102,16 @@ typedef struct {
     int64_t divisor_q, divisor_p;   /* divide extent_q, extent_p at all run-time sizes */
     bool along;               /* dim_n is the contiguous one; else index `lane` is, or none */
     int lane;                 /* spatial index that is contiguous in the read, not q; < 0: none */
+    int alike;                /* of a reduction: one that the window does not move with, of static
+                               * extent: outputs along it share what they read of it; < 0: none */
+    int64_t extent_alike;
     int vec;                  /* lane: neighbours that one access of any source can read */
     int out_vec;              /* widest store along q (along) or lane, elements */
     int sum_bytes;            /* of an accumulator; of a map's value */
     bool others_move;         /* another read follows p or q where it is not known to be inside of
                                * the outputs: patches must not be ragged */
     int64_t rest;             /* product of the extents of the other reduction indices */
-    uint8_t other[TE_MAX_INDICES];        /* the other spatial indices (not p, q and lane) */
+    uint8_t other[TE_MAX_INDICES];        /* the other spatial indices (not p, q, lane, alike) */
     int n_other;
     int64_t outer;            /* ... and the product of their extents */
     ReadWidths others;        /* of a map: reads that are no taps, along q (along) or lane */

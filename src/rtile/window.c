@@ -83,6 +83,16 @@ static bool others_move(const TeStmt *s, const WindowView *v) {
     return false;
 }
 
+/* The last index that neither the window nor tests of it see, as filters of a convolution.  */
+static int alike_of(const TeStmt *s, const WindowView *v) {
+    uint32_t uses = access_uses(v->source[0].read);
+    for (int i = s->n_left - 1; i >= 0 && !v->map; i--) {
+        bool taken = i == v->q || i == v->p || i == v->lane;
+        if (!taken && !(uses >> i & 1) && !s->index[i].hi.expr && view_extent(s, i) > 1) return i;
+    }
+    return -1;
+}
+
 /* The first source's step along the flattened outer indices.  */
 static int64_t outer_step(const TeStmt *s, const Te *te, const WindowView *v) {
     const WindowSource *x = &v->source[0];
@@ -121,15 +131,19 @@ void window_describe(Problem *p, int align) {
         WindowSource *x = &v->source[i];
         x->bytes = te_dtype_bytes(p->te->tensor[x->access.tensor].dtype);
         x->value_bytes = te_dtype_bytes(x->read->type);
+        x->zeros = te_dtype_zero(p->te->tensor[x->access.tensor].dtype) &&
+                   (!x->other || te_is_zero(x->other));
         little &= slides_little(x);
     }
     describe_lanes(p, align);
     v->others_move = !v->map && others_move(s, v);
+    v->alike = alike_of(s, v);
+    v->extent_alike = v->alike < 0 ? 1 : view_extent(s, v->alike);
     v->rest = v->outer = 1;
     v->n_other = 0;
     for (int i = 0; i < s->n_index; i++) {
         if (i >= s->n_left && i != v->s && i != v->r) v->rest *= view_extent(s, i);
-        if (i >= s->n_left || i == v->q || i == v->p || i == v->lane) continue;
+        if (i >= s->n_left || i == v->q || i == v->p || i == v->lane || i == v->alike) continue;
         v->other[v->n_other++] = (uint8_t)i;
         v->outer *= view_extent(s, i);
     }

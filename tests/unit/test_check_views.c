@@ -358,7 +358,7 @@ static void broken_rules_are_named(void **state) {
             BREAK(r.block.extent[AX_K] = 2, "column of patches")
             BREAK(r.keep = KEEP_MEMORY, "not kept")
             BREAK(r.vec_n = 3, "power of two")
-            BREAK(r.thread.extent[AX_K] = 2, "outputs only")
+            BREAK(r.thread.extent[AX_K] = 2, "not dealt out evenly")
         }
 #undef BREAK
     }
@@ -400,10 +400,67 @@ static void slices_meet(void **state) {
     arena_destroy(a);
 }
 
+/* ---- filters ---- */
+
+/* Outputs alike, as several filters at one place, share what they read of the window.  */
+static const char *const alike[] = {
+    SIZES(2, 3, 7, 16, 3, 3, 1, 1, 1) "op f(X: f16[N,C,H,W], K: f16[4,C,R,S], b: f32[4]) ->"
+    " Y: f16[N,4,P,Q] { t[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s];"
+    " Y[n,f,p,q] = max(t[n,f,p,q] + b[f], 0); }",
+    SIZES(2, 3, 13, 22, 3, 2, 2, 1, 3) "op f(X: f32[N,C,H,W], K: f32[6,C,R,S]) -> Y: f32[N,P,Q,6] {"
+    " Y[n,p,q,f] += (X[n,c,p*st+r*dil-pad,q*st+s*dil-pad] else 0) * K[f,c,r,s]; }",
+    "op f(X: f16[2,3,4,8,8], K: f16[3,4,4,3,3]) -> Y: f16[2,3,4,8,8] { Y[n,g,f,p,q] +="
+    " (X[n,g,c,p+r-1,q+s-1] else 0) * K[g,f,c,r,s]; }",
+    "op f(X: f32[2,9,7,3], K: f32[3,3,3,8]) -> Y: f32[2,9,7,8] { Y[n,p,q,f] +="
+    " (X[n,p+r-1,q+s-1,c] else 0) * K[r,s,c,f]; }",
+    "op f(X: i8[2,9,16], K: i8[4,3,3]) -> Y: i32[2,4,9,16] { Y[n,f,p,q] = max[r,s]("
+    "i32(X[n,p+r-1,q+s-1] else -3) - i32(K[f,r,s])); }",
+    "op f(X: bf16[3,40], K: f32[2,5]) -> Y: f32[3,2,40] { Y[n,f,q] += (X[n,q+s-2] else 0)"
+    " * K[f,s]; }",
+};
+enum { ALIKE = sizeof alike / sizeof *alike };
+
+/* A program whose threads have several of them; `nth` tells which.  */
+static bool pick_alike(KernelCase *k, RowKeep keep, int nth) {
+    RProgSet *set = &k->set[0], some = {.prog = ARENA_ARRAY(k->arena, RProg, set->n + 1)};
+    for (int i = 0; i < set->n; i++) {
+        const RProg *r = &set->prog[i];
+        if (r->skeleton == SK_WINDOW && r->keep == keep && r->thread.extent[AX_K] > 1)
+            some.prog[some.n++] = *r;
+    }
+    *set = some;
+    return some.n > 0 && !kernel_pick(k, (uint64_t)nth);
+}
+
+static const char *check_alike(void *user, Arena *a, int i) {
+    static const char *const devices[] = {"h200", "a100", "rtx4090"};
+    (void)user;
+    KernelCase k;
+    Nvrtc *nvrtc;
+    Diag d = diag_new(a);
+    RowKeep keep = i / ALIKE % 2 ? KEEP_SHARED : KEEP_REGISTERS;
+    Device *dev = fixture_device(a, devices[(i + i / ALIKE) % 3]);
+    const char *wrong = kernel_open(&k, a, dev, alike[i % ALIKE], NULL);
+    if (nvrtc_open(a, &d, NULL, dev->arch, &nvrtc)) return "no NVRTC";
+    if (!wrong && !k.plan.problem[0].window.along) keep = KEEP_REGISTERS;
+    if (!wrong && !pick_alike(&k, keep, i / ALIKE)) wrong = "no program for several filters";
+    if (!wrong) wrong = kernel_examine(&k);
+    if (!wrong) wrong = kernel_emit(&k);
+    if (!wrong) wrong = kernel_compile(&k, nvrtc, false);
+    if (!wrong) wrong = kernel_run(&k, TE_FILL_INTEGERS, 3, te_exact(k.te));
+    return wrong ? kernel_report(&k, alike[i % ALIKE], wrong) : NULL;
+}
+
+static void filters_share_the_window(void **state) {
+    (void)state;
+    assert_int_equal(workers_check((effort_long() ? 8 : 2) * ALIKE, check_alike, NULL), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(broken_rules_are_named),
         cmocka_unit_test(slices_meet),
+        cmocka_unit_test(filters_share_the_window),
         cmocka_unit_test(check_h200),
         cmocka_unit_test(check_tiny),
     };

@@ -46,7 +46,8 @@ static void print_place(const Lowered *l, Buf *out) {
         break;
     case KERNEL_WINDOW:
         buf_printf(out, " patches of %d x %d x %d", (int)r->thread.extent[AX_M],
-                   (int)r->thread.extent[AX_N], l->p->window.lane < 0 ? 1 : r->vec_n);
+                   (int)r->thread.extent[AX_N], rprog_window_lanes(l->p, r));
+        if (r->thread.extent[AX_K] > 1) buf_printf(out, " for %d", (int)r->thread.extent[AX_K]);
         break;
     case KERNEL_PERMUTE:
         buf_puts(out, " boxes of");

@@ -20,7 +20,7 @@ IrType travel_type(TeDtype storage, int n) {
 Ir travel_load(const Cg *cg, TeDtype storage, int n, Ir from) {
     IrType type = travel_type(storage, n);
     if (travel_in_words(storage, n))
-        from = ir_view(cg, ir_pointer(IR_U32, IR_GLOBAL, true), from);
+        from = ir_view(cg, ir_pointer(IR_U32, (IrSpace)from->type.space, true), from);
     return ir_load(cg, from, type.lanes);
 }
 

@@ -14,17 +14,20 @@ static void name_loops(Kernel *k) {
     WindowAt *w = k->window = ARENA_NEW(k->cg->arena, WindowAt);
     w->i = loop_name(k, "i");
     w->j = loop_name(k, "j");
+    w->e = loop_name(k, "e");
     w->y = loop_name(k, "y");
     w->kk = loop_name(k, "kk");
     w->f = loop_name(k, "f");
 }
 
-/* Rows and columns are those of the patch at hand.  */
+/* Rows, columns and what is alike are those of the patch at hand.  */
 static void point_to_patch(Kernel *k) {
     const WindowView *v = window_view(k);
     const WindowAt *w = k->window;
     if (v->p >= 0) k->at.index[v->p] = ir_add(k->cg, w->row, w->i);
     k->at.index[v->q] = ir_add(k->cg, w->col, w->j);
+    if (v->alike >= 0)
+        k->at.index[v->alike] = window_alike(k) > 1 ? ir_add(k->cg, w->first, w->e) : w->first;
 }
 
 static void place_patch(Kernel *k) {
@@ -32,6 +35,7 @@ static void place_patch(Kernel *k) {
     place_axis(k, 0, k->box[0], box_wide(k, 0), k->at.index, k->at.wide);
     k->window->row = ir_as(k->cg, IR_I32, window_along(k, k->box, AX_M));
     k->window->col = ir_as(k->cg, IR_I32, window_along(k, k->box, AX_N));
+    k->window->first = ir_as(k->cg, IR_I32, window_along(k, k->box, AX_K));
     if (v->lane >= 0) k->at.index[v->lane] = k->box[window_axis(k, AX_N) + 1];
 }
 
@@ -52,7 +56,8 @@ static void window_place(Kernel *k) {
 static void window_clear(Kernel *k, const Node *n) {
     (void)n;
     const TeExpr *e = kernel_root(k)->rhs;
-    product_clear(k, (TeRedop)e->red, e->type, window_rows(k), window_strip(k) * window_lanes(k));
+    product_clear(k, (TeRedop)e->red, e->type, window_rows(k) * window_alike(k),
+                  window_strip(k) * window_lanes(k));
 }
 
 static Ir declare_row(Kernel *k) {
@@ -66,9 +71,20 @@ static Ir lane_of(const Kernel *k, Ir at) {
     return lanes > 1 ? ir_add(k->cg, ir_mul_n(k->cg, at, lanes), k->at.v) : at;
 }
 
+/* Opens a loop over what is alike, if there are several.  */
+static int open_alike(Kernel *k) {
+    if (window_alike(k) == 1) return 0;
+    ir_count_of(k->cg, k->window->e, window_alike(k), IR_UNROLL_ALL);
+    return 1;
+}
+
 /* The accumulator of output i, j.  */
 static Ir accumulator(const Kernel *k, Ir j) {
-    return product_sum(k, k->window->i, lane_of(k, j));
+    const WindowAt *w = k->window;
+    Ir row = w->i;
+    if (window_alike(k) > 1)
+        row = ir_add(k->cg, ir_mul_n(k->cg, w->e, window_rows(k)), row);
+    return product_sum(k, row, lane_of(k, j));
 }
 
 /* ---- multiply-adds ---- */
@@ -78,7 +94,7 @@ static void add_row(Kernel *k, Ir x) {
     Cg *cg = k->cg;
     const WindowSource *from = window_source(k, 0);
     const TeExpr *e = kernel_root(k)->rhs;
-    int root = k->task->p->group->root;
+    int root = k->task->p->group->root, loops = 2 + open_alike(k);
     Ir f = ir_count_of(cg, k->window->f, from->extent_s, IR_UNROLL_ALL);
     Ir j = ir_count_of(cg, k->window->j, window_strip(k), IR_UNROLL_ALL);
     Ir at = ir_add(cg, ir_mul_n(cg, j, from->step_n), ir_mul_n(cg, f, from->dil_n));
@@ -93,8 +109,7 @@ static void add_row(Kernel *k, Ir x) {
     ir_set(cg, acc, cg_fold(cg, (TeRedop)e->red, e->type, acc, value));
     elements_close_lanes(k);
     k->at.n_vector = 0;
-    ir_close(cg);
-    ir_close(cg);
+    while (loops-- > 0) ir_close(cg);
 }
 
 /* Input row y meets window row kk of patch row i where y = i * step + kk * dil.  */
@@ -240,8 +255,8 @@ static void window_elements(Kernel *k, const Node *n) {
     at->vec = k->task->vec;
     ir_note(cg, "elements: %d outputs of the patch at a time", at->vec);
     if (!v->map) leave_idle(k);
+    at->open = 2 + open_alike(k);
     ir_count_of(cg, k->window->i, window_rows(k), IR_UNROLL_ALL);
-    at->open = 2;
     if (v->p >= 0) open_ragged(k, AX_M, v->p, at->index[v->p]);
     ir_for_of(cg, k->window->j, ir_int(cg, 0), ir_int(cg, window_strip(k)),
               v->along ? at->vec : 1, IR_UNROLL_ALL);

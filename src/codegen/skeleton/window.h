@@ -5,8 +5,9 @@
 
 /* What is defined for all of a kernel.  */
 typedef struct WindowAt {
-    Ir row, col;              /* first output of the patch ... */
+    Ir row, col, first;       /* first output of the patch, of those alike ... */
     Ir i, j;                  /* ... and one in it: loops name these */
+    Ir e;                     /* which of those alike (window_alike) */
     Ir y, kk, f;              /* input row; row and column of the window: likewise */
     Ir source[WINDOW_SOURCES];   /* a map's inputs: values of rows */
     Ir take, live;            /* the patch in shared memory, has the thread outputs (or NULL) */
@@ -22,16 +23,18 @@ static inline int window_strip(const Kernel *k) { return k->task->r->thread.exte
 static inline int window_lanes(const Kernel *k) {
     return rprog_window_lanes(k->task->p, k->task->r);
 }
+/* Outputs at the same place that share what they read of the window.  */
+static inline int window_alike(const Kernel *k) { return k->task->r->thread.extent[AX_K]; }
 static inline bool window_shared(const Kernel *k) { return k->task->r->keep == KEEP_SHARED; }
 
-/* The map's axis of p (AX_M) or q; the first one is that of the other indices.  */
 static inline int window_axis(const Kernel *k, AxisClass axis) {
-    return axis == AX_M || window_view(k)->p < 0 ? 1 : 2;
+    return rprog_window_axis(k->task->p, axis);
 }
 
-/* What is of it; 0 if there is none.  */
+/* What is of the map's axis of p (AX_M), q or alike; 0 if there is none.  */
 static inline Ir window_along(const Kernel *k, const Ir *at, AxisClass axis) {
-    bool none = axis == AX_M && window_view(k)->p < 0;
+    const WindowView *v = window_view(k);
+    bool none = (axis == AX_M && v->p < 0) || (axis == AX_K && v->alike < 0);
     return none ? ir_int(k->cg, 0) : at[window_axis(k, axis)];
 }
 
@@ -57,8 +60,8 @@ static inline Ir window_row_number(const Kernel *k) {
 bool window_wide(const Kernel *k, const WindowSource *x, int d);
 bool window_widens(const Kernel *k, const WindowSource *x, int d);     /* or offsets with it */
 Ir window_steps(const Kernel *k, const WindowSource *x, int d, Ir at);
-/* Load u of a row: `width` elements of `dtype` at a pointer become values in the array `to`.  */
-void window_row_put(Kernel *k, Ir to, Ir u, int width, Ir from, TeDtype dtype);
+/* What load u of a row gave, `width` elements of `dtype`, becomes values in the array `to`.  */
+void window_row_put(Kernel *k, Ir to, Ir u, int width, Ir x, TeDtype dtype);
 /* window_row.c: a source's row as values in the array `to`; load u fills to[u * N ..].  */
 void window_row_load(Kernel *k, int n, Ir to);
 

@@ -1,3 +1,4 @@
+#include "codegen/operand/address.h"
 #include "codegen/skeleton/window.h"
 
 /* What rows of windows share, in memory and in shared memory: subscripts of what a window slides
@@ -25,11 +26,10 @@ Ir window_steps(const Kernel *k, const WindowSource *x, int d, Ir at) {
                   ir_int(k->cg, d == x->dim_n ? x->step_n : x->step_m));
 }
 
-void window_row_put(Kernel *k, Ir to, Ir u, int width, Ir from, TeDtype dtype) {
+void window_row_put(Kernel *k, Ir to, Ir u, int width, Ir x, TeDtype dtype) {
     Cg *cg = k->cg;
-    Ir x = ir_let(cg, "x", ir_load(cg, from, width));
     Ir p = ir_count(cg, "p", width, IR_UNROLL_ALL);
     ir_set(cg, ir_element(cg, to, ir_add(cg, ir_mul_n(cg, u, width), p)),
-           cg_decode(cg, dtype, ir_lane(cg, x, p)));
+           cg_decode(cg, dtype, travel_element(cg, dtype, width, x, p)));
     ir_close(cg);
 }

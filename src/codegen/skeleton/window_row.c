@@ -1,4 +1,5 @@
 #include "codegen/expr/sizes.h"
+#include "codegen/operand/address.h"
 #include "codegen/skeleton/window.h"
 
 /* A row of the input that a patch touches, loaded into registers as values.  */
@@ -94,11 +95,37 @@ static void put_other(Kernel *k, const WindowSource *x, Ir to, Ir u, int width) 
     ir_close(cg);
 }
 
+/* Elements at a pointer, or zeros where the test fails.  */
+static Ir define_load(Kernel *k, TeDtype dtype, int width, Ir from, Ir test) {
+    Cg *cg = k->cg;
+    Ir x = travel_load(cg, dtype, width, from);
+    if (!test) return ir_let(cg, "x", x);
+    Ir v = ir_variable_of(cg, "x", ir_zero(cg, x->type));
+    ir_if(cg, test);
+    ir_set(cg, v, x);
+    ir_close(cg);
+    return v;
+}
+
+/* A load's elements as values.  Bytes of 0 that stand for those outside, fewer than values, are
+ * converted with the others.  */
+static void load_values(Kernel *k, int n, Ir to, Ir u, Ir from, Ir test) {
+    Cg *cg = k->cg;
+    const WindowSource *x = window_source(k, n);
+    int width = window_row_vec(k, n);
+    bool apart = test && !x->zeros;
+    TeDtype dtype = cg->te->tensor[x->access.tensor].dtype;
+    if (apart) put_other(k, x, to, u, width);
+    if (apart) ir_if(cg, test);
+    window_row_put(k, to, u, width, define_load(k, dtype, width, from, apart ? NULL : test),
+                   dtype);
+    if (apart) ir_close(cg);
+}
+
 void window_row_load(Kernel *k, int n, Ir to) {
     Cg *cg = k->cg;
     const WindowSource *x = window_source(k, n);
     const TeTensor *t = &cg->te->tensor[x->access.tensor];
-    int width = window_row_vec(k, n);
     if (rprog_window_tiled(k->task->r, n)) {
         window_tile_row(k, to);
         return;
@@ -109,9 +136,6 @@ void window_row_load(Kernel *k, int n, Ir to) {
                                stride_along(t, x->dim_n));
     Ir u = ir_count(cg, "u", window_row_loads(k, n), IR_UNROLL_ALL);
     Ir test = load_test(k, n, &at, u), by = ir_mul(cg, u, size_value(cg, step));
-    if (test) put_other(k, x, to, u, width);
-    if (test) ir_if(cg, test);
-    window_row_put(k, to, u, width, ir_add(cg, from, by), t->dtype);
-    if (test) ir_close(cg);
+    load_values(k, n, to, u, ir_add(cg, from, by), test);
     ir_close(cg);
 }

@@ -1,4 +1,5 @@
 #include "codegen/expr/sizes.h"
+#include "codegen/operand/address.h"
 #include "codegen/skeleton/window.h"
 
 /* Windows whose inputs lie in shared memory: the block loads them with their halo, as values,
@@ -51,9 +52,11 @@ void window_tile_place(Kernel *k) {
     const WindowTile *t = tile_of(k);
     Ir own[INDEX_AXES] = {0}, at[INDEX_AXES];
     box_place_thread(k, own);
-    for (int a = 0; a < k->task->map.n_axis; a++) at[a] = ir_add(cg, k->box[a], own[a]);
+    for (int a = 0; a < k->task->map.n_axis; a++)
+        at[a] = own[a] ? ir_add(cg, k->box[a], own[a]) : k->box[a];
     k->window->row = ir_let_as(cg, IR_I32, "row", window_along(k, at, AX_M));
     k->window->col = ir_let_as(cg, IR_I32, "col", window_along(k, at, AX_N));
+    k->window->first = ir_as(cg, IR_I32, window_along(k, at, AX_K));
     Ir plane = ir_let_as(cg, place_base(box_wide(k, 0)), "at", at[0]);
     k->window->live = define_live(k, t, plane);
     place_axis(k, 0, plane, box_wide(k, 0), k->at.index, k->at.wide);
@@ -204,7 +207,8 @@ void window_tile_row(Kernel *k, Ir to) {
     else if (tiled(k)->dim_m >= 0)
         row = ir_add(cg, row, ir_mul_n(cg, w->kk, tiled(k)->dil_m * t->pitch));
     Ir u = ir_count(cg, "u", rprog_window_loads(k->task->p, k->task->r, 0), IR_UNROLL_ALL);
-    window_row_put(k, to, u, width, ir_add(cg, k->part[0], ir_add(cg, row, ir_mul_n(cg, u, width))),
-                   tiled(k)->read->type);
+    Ir from = ir_add(cg, k->part[0], ir_add(cg, row, ir_mul_n(cg, u, width)));
+    TeDtype type = tiled(k)->read->type;
+    window_row_put(k, to, u, width, ir_let(cg, "x", travel_load(cg, type, width, from)), type);
     ir_close(cg);
 }
