@@ -22,6 +22,7 @@ void sim_warps_begin(SimBlock *b) {
         w->exists = w->live = threads >= LANES ? FULL_WARP : (1u << threads) - 1;
         w->mask = w->live;
         w->subwarp[0] = (SimSubwarp){.state = SUBWARP_READY, .mask = w->live, .join = -1};
+        w->subwarps = 1;
         w->join = ARENA_ARRAY(a, SimJoin, SIM_MAX_JOINS);
         w->views[w->n_views++] = sim_clock_new(c);
         for (int l = 0; l < LANES; l++) w->view[l] = w->views[0];
@@ -32,20 +33,20 @@ void sim_warps_begin(SimBlock *b) {
 
 /* ---- subwarps ---- */
 
-static int free_subwarp(SimWarp *w) {
-    for (int s = 0; s < LANES; s++) {
-        if (w->subwarp[s].state == SUBWARP_FREE) return s;
-    }
-    return -1;                               /* 32 lanes never make more than 32 subwarps */
+/* 32 lanes never make more than 32 subwarps, so there is a free one.  */
+static void add_subwarp(SimWarp *w, uint32_t mask, uint32_t pc, int join) {
+    int s = sim_first_lane(~w->subwarps);
+    w->subwarp[s] = (SimSubwarp){.state = SUBWARP_READY, .mask = mask, .pc = pc, .join = join};
+    w->subwarps |= 1u << s;
 }
 
-static void add_subwarp(SimWarp *w, uint32_t mask, uint32_t pc, int join) {
-    w->subwarp[free_subwarp(w)] =
-        (SimSubwarp){.state = SUBWARP_READY, .mask = mask, .pc = pc, .join = join};
+static void free_subwarp(SimWarp *w, int s) {
+    w->subwarp[s].state = SUBWARP_FREE;
+    w->subwarps &= ~(1u << s);
 }
 
 static void end_running(SimWarp *w) {
-    w->subwarp[w->running].state = SUBWARP_FREE;
+    free_subwarp(w, w->running);
     w->running = -1;
     w->yield = true;
 }
@@ -218,7 +219,7 @@ uint32_t sim_gather(SimWarp *w, uint32_t active, uint32_t members) {
         if (x->join != me->join) continue;
         me->mask |= x->mask;                 /* they go on together */
         w->mask |= x->mask;
-        x->state = SUBWARP_FREE;
+        free_subwarp(w, s);
     }
     return all;
 }

@@ -7,20 +7,27 @@ enum {
     PATIENCE = 16             /* rounds that lanes wait at a join while others run */
 };
 
+/* Bit n is that of lane first + n, and those behind the last lane follow.  */
+static uint32_t turned(uint32_t lanes, int first) {
+    return first ? lanes >> first | lanes << (LANES - first) : lanes;
+}
+
 static bool can_run(const SimWarp *w, int s) {
     const SimSubwarp *x = &w->subwarp[s];
     return x->state == SUBWARP_READY ||
            (x->state == SUBWARP_RETRY && x->event != w->block->cluster->event);
 }
 
-/* Runs every subwarp of the warp that can run, once.  */
+/* Runs every subwarp of the warp that can run, once; those that come to be meanwhile, too, if their
+ * turn has not been.  */
 static bool run_warp(SimWarp *w) {
     SimCluster *c = w->block->cluster;
     bool ran = false;
     int first = w->round++ % LANES;
     if (w->waiting > 0) sim_release_joins(w, PATIENCE);
-    for (int n = 0; n < LANES; n++) {
-        int s = (first + n) % LANES;
+    for (uint32_t turns = FULL_WARP, left; (left = turns & turned(w->subwarps, first));) {
+        int n = sim_first_lane(left), s = (first + n) % LANES;
+        turns = n + 1 < LANES ? FULL_WARP << (n + 1) : 0;
         if (!can_run(w, s)) continue;
         sim_quantum(w, s);
         sim_async_tick(c);
@@ -139,10 +146,8 @@ static uint32_t horizon(SimCluster *c) {
     if (!c->run->timing) return first;
     for (int n = 0; n < c->n_block * c->block[0].n_warp; n++) {
         const SimWarp *w = warp_of(c, n);
-        uint32_t time = w->live ? w->now : first;
-        for (int s = 0; s < LANES && time < first; s++) {
-            if (can_run(w, s)) first = time;
-        }
+        if (!w->live || w->now >= first) continue;
+        SIM_EACH(s, w->subwarps) if (can_run(w, s)) first = w->now;
     }
     return first < UINT32_MAX - SIM_TIMED_WINDOW ? first + SIM_TIMED_WINDOW : UINT32_MAX;
 }

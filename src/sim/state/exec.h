@@ -138,6 +138,7 @@ struct SimWarp {
     int running;              /* index of the running subwarp */
     bool yield;               /* set by an executing function: the quantum ends after it */
     SimSubwarp subwarp[LANES];
+    uint32_t subwarps;        /* a bit for each that is not free */
     SimJoin *join;
     uint32_t *view[LANES];    /* clock.h: what each lane knows */
     uint32_t *views[LANES];   /* the clocks for it */

@@ -79,30 +79,35 @@ void sim_l2_touch(SimWarp *w, const SimAlloc *x, uint64_t at) {
     b->timing->far = true;
 }
 
-/* The same in SIM_PIECES of the longest warp's instructions.  */
-static void stretch(const SimBlock *b, const uint64_t when[2], uint64_t out[2]) {
+/* Which of SIM_PIECES of the longest warp's instructions each piece is.  */
+static void stretch(const SimBlock *b, uint8_t out[SIM_PIECES]) {
     const SimLines *l = &b->timing->lines;
     uint64_t last = 1, half = (1u << l->shift) / 2;
     for (int n = 0; n < b->n_warp; n++) last = later((uint32_t)last, b->warp[n].timer->place);
     for (uint64_t k = 0; k < SIM_PIECES; k++) {
         uint64_t at = (k << l->shift) + half;
-        if (when[k / 64] >> k % 64 & 1)
-            mark(out, at < last ? at * SIM_PIECES / last : SIM_PIECES - 1);
+        out[k] = (uint8_t)(at < last ? at * SIM_PIECES / last : SIM_PIECES - 1);
     }
+}
+
+static void tell(SimUse *use, const uint64_t when[2], const uint8_t stretched[SIM_PIECES]) {
+    uint64_t all[2] = {0, 0};
+    for (int i = 0; i < 2; i++)
+        for (uint64_t left = when[i]; left; left &= left - 1)
+            mark(all, stretched[64 * i + __builtin_ctzll(left)]);
+    for (int i = 0; i < 2; i++)
+        if (all[i]) atomic_fetch_or_explicit(&use->when[i], all[i], memory_order_relaxed);
 }
 
 void sim_l2_tell(SimBlock *b) {
     const SimGpu *g = b->cluster->run->gpu;
     const SimLines *l = &b->timing->lines;
+    uint8_t stretched[SIM_PIECES];
+    stretch(b, stretched);
     for (size_t k = 0; k < l->cap; k++) {
         const SimLine *x = &l->line[k];
         const SimAlloc *of = x->key ? sim_find(g, x->key * g->line, 1) : NULL;
-        uint64_t when[2] = {0, 0};
-        if (!of) continue;
-        stretch(b, x->when, when);
-        SimUse *use = &of->use[x->key - of->base / g->line];
-        for (int i = 0; i < 2; i++)
-            atomic_fetch_or_explicit(&use->when[i], when[i], memory_order_relaxed);
+        if (of) tell(&of->use[x->key - of->base / g->line], x->when, stretched);
     }
 }
 
