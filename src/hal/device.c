@@ -17,6 +17,8 @@ bool hal_arch(const char *arch, int *sm, char *suffix) {
 /* log2 from arithmetic alone, so that plans do not depend on a machine's libm: with
  * s = (m - 1) / (m + 1), log m = 2 atanh(s); |s| < 0.172, where the series is exact to 1e-17.  */
 static double log2_of(double x) {
+    static const double part[] = {1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11,
+                                  1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1};
     int exponent;
     double m = frexp(x, &exponent);
     if (m < 0.70710678118654752440) {
@@ -24,8 +26,8 @@ static double log2_of(double x) {
         exponent--;
     }
     double s = (m - 1) / (m + 1), s2 = s * s, sum = 0;
-    for (int i = 21; i >= 1; i -= 2)
-        sum = sum * s2 + 1.0 / i;
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        sum = sum * s2 + part[i];
     return exponent + s * sum * 2.88539008177792681472;    /* 2 / ln 2 */
 }
 

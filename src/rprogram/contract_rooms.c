@@ -22,33 +22,34 @@ static void add_sum_scales(const BlockBytes *b, Ring *x) {
     if (bytes > 0) x->bytes = ceil_div(x->bytes + bytes, each) * each;
 }
 
-static Loads loads_of(const RoomWalk *w, const BlockBytes *b) {
+static void list_loads(const RoomWalk *w, const BlockBytes *b, Loads *x) {
     RingTurn stays = rprog_persistent(w->r) ? TURN_TILES : TURN_ONCE;
-    Loads x = {.n_ring = 1};
-    x.ring[0] = (Ring){.turn = TURN_STEPS, .slots = w->r->stages};
-    if (w->out) x.ring[0].ahead = rprog_steps_ahead(w->p, w->r);
-    x.ring[1] = (Ring){.turn = stays, .slots = w->regions};
+    x->n = 0;
+    x->n_ring = 1;
+    x->ring[0] = (Ring){.turn = TURN_STEPS, .slots = w->r->stages};
+    if (w->out) x->ring[0].ahead = rprog_steps_ahead(w->p, w->r);
+    x->ring[1] = (Ring){.turn = stays, .slots = w->regions};
     for (int i = 0; i < 2 * w->p->n_operand; i++) {       /* regions behind the stages */
         int side = i % w->p->n_operand, ring = i >= w->p->n_operand;
         Load load = {w->p, w->r, side, side, ring, b->of[side].tile};
         if (rprog_region_boxes(&w->r->load[side]) != ring || load.bytes == 0) continue;
-        loads_add(&x, load);
-        x.n_ring = ring + 1;
+        loads_add(x, load);
+        x->n_ring = ring + 1;
     }
-    add_sum_scales(b, &x.ring[0]);
-    return x;
+    add_sum_scales(b, &x->ring[0]);
 }
 
 /* A warp behind the one that fills a ring brings them.  */
 static void sum_scales(RoomWalk *w, const Loads *x, int64_t at, const BlockBytes *b) {
     for (const Load *l = x->load; l < x->load + x->n; l++) at += l->ring == 0 ? l->bytes : 0;
     for (int side = 0; side < w->p->n_operand; side++) {
+        if (b->of[side].sum_scales == 0) continue;
         Room s = layout_one(ROOM_SCALES, side, at, b->of[side].sum_scales);
         s.slots = w->r->stages;
         s.apart = x->ring[0].bytes;
         s.ring = 0;
         at += s.bytes;
-        if (s.bytes > 0) layout_room(w, s);
+        layout_room(w, s);
     }
 }
 
@@ -64,19 +65,20 @@ static void sum_scales_warp(RoomWalk *w, const BlockBytes *b) {
  * lie where no results do: a commit tells of the unit's reads, not of what threads wrote.  */
 static void scales(RoomWalk *w, const BlockBytes *b) {
     for (int side = 0; side < w->p->n_operand; side++) {
+        if (b->of[side].scales == 0) continue;
         Room x = layout_one(ROOM_SCALES, side, w->end, b->of[side].scales);
         x.slots = w->r->stages;
         x.apart = x.bytes;
         x.ring = 0;
-        if (x.bytes > 0) layout_room(w, x);
+        layout_room(w, x);
     }
 }
 
 void contract_regions(RoomWalk *w, const BlockBytes *b) {
     for (int side = 0; side < w->p->n_operand; side++) {
+        if (b->of[side].region == 0) continue;
         Room x = layout_one(ROOM_REGION, side, w->end, b->of[side].places);
         const RLoad *l = &w->r->load[side];
-        if (b->of[side].region == 0) continue;
         x.filled = loads_filled_by(l);
         layout_room(w, x);
         loads_wait(w, l, side);
@@ -188,7 +190,8 @@ void contract_fragments(RoomWalk *w, const BlockBytes *b) {
 
 static void rooms_of(RoomWalk *w, const BlockBytes *b) {
     w->regions = rprog_persistent(w->r) ? 2 : 1;
-    Loads x = loads_of(w, b);
+    Loads x;
+    list_loads(w, b, &x);
     int64_t first = w->end;
     loads_rooms(w, &x);
     sum_scales(w, &x, first, b);

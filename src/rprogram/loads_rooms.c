@@ -40,12 +40,13 @@ static void add_tile(RoomWalk *w, const Load *x, const Ring *ring, int64_t at) {
     room.slots = ring->slots;
     room.apart = ring->bytes;
     room.ring = x->ring;
-    if (w->out) room.row = row_bytes(w->dev, x);
-    if (w->out) room.filled = loads_filled_by(l);
-    layout_room(w, room);
+    room.row = row_bytes(w->dev, x);
+    room.filled = loads_filled_by(l);
+    layout_add(w, room);
     loads_wait(w, l, x->number);
 }
 
+/* Tiles have no bytes but those of their rings.  */
 void loads_rooms(RoomWalk *w, const Loads *x) {
     int64_t at = 0;
     list_rings(w, x);
@@ -54,7 +55,7 @@ void loads_rooms(RoomWalk *w, const Loads *x) {
         bool beside = l > x->load && l[-1].ring == l->ring;
         at = beside ? at + l[-1].bytes : w->end;
         if (!beside) w->end += ring->slots * ring->bytes;
-        add_tile(w, l, ring, at);
+        if (w->out) add_tile(w, l, ring, at);
     }
 }
 
