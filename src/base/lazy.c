@@ -33,6 +33,15 @@ void lazy_close(Lazy *m) {
     m->state = NULL;
 }
 
+bool lazy_renew(Lazy *m, LazyMake *make, void *user) {
+    if (!m->make) return false;
+    m->make = make;
+    m->user = user;
+    for (size_t i = 0; i < pages_of(m->bytes); i++)
+        atomic_store_explicit(&m->state[i], MISSING, memory_order_relaxed);
+    return true;
+}
+
 static void need_page(const Lazy *m, size_t page) {
     unsigned char seen = MISSING;
     if (atomic_load_explicit(&m->state[page], memory_order_acquire) == LAZY_THERE) return;

@@ -26,6 +26,8 @@ bool lazy_open(Lazy *m, size_t bytes, LazyMake *make, void *user);
 /* The same over memory of the caller's, which is there and stays the caller's.  */
 bool lazy_over(Lazy *m, void *data, size_t bytes);
 void lazy_close(Lazy *m);
+/* All of it is made anew, by this; nobody may ask meanwhile.  False: it is the caller's memory.  */
+bool lazy_renew(Lazy *m, LazyMake *make, void *user);
 /* Makes what is missing of a range; see lazy_at.  */
 void lazy_need(const Lazy *m, size_t from, size_t bytes);
 /* Pages made so far.  */

@@ -75,6 +75,11 @@ bool sim_variable(SimGpu *g, const SimModule *m, const char *name, uint64_t *at,
 void sim_unload(SimGpu *g, const SimModule *m);
 /* Something else than a kernel reads or writes these bytes: they go through L2.  */
 void sim_l2_pass(SimGpu *g, uint64_t at, size_t bytes);
+/* Are these bytes inside one allocation?  */
+bool sim_has(const SimGpu *g, uint64_t at, size_t bytes);
+/* Sets them; a whole allocation is filled where somebody asks for it.  False: they are not inside
+ * one.  */
+bool sim_fill(SimGpu *g, uint64_t at, size_t bytes, unsigned char value);
 /* Host view of bytes of an allocation, for checks without copies; NULL if they are not inside one.
  * What lies around them may not have been made yet.  */
 void *sim_host(SimGpu *g, uint64_t at, size_t bytes);

@@ -16,13 +16,9 @@ void pool_count(Pool *p, uint64_t bytes, bool came) {
     }
 }
 
-void *memory_at(Driver *d, CUdeviceptr at, size_t bytes, Gpu **gpu) {
-    for (int k = 0; k < d->n_gpu; k++) {
-        void *host = sim_host(d->gpu[k].sim, at, bytes);
-        if (!host) continue;
-        if (gpu) *gpu = &d->gpu[k];
-        return host;
-    }
+Gpu *memory_gpu(Driver *d, CUdeviceptr at, size_t bytes) {
+    for (int k = 0; k < d->n_gpu; k++)
+        if (sim_has(d->gpu[k].sim, at, bytes)) return &d->gpu[k];
     return NULL;
 }
 

@@ -13,7 +13,7 @@ static bool is_host(const End *e) { return e->at == 0; }
 
 static bool end_valid(Driver *d, const Box *b, const End *e) {
     size_t span = box_span(b, e);
-    return span && (is_host(e) ? e->host != NULL : memory_at(d, e->at, span, NULL) != NULL);
+    return span && (is_host(e) ? e->host != NULL : memory_gpu(d, e->at, span) != NULL);
 }
 
 /* The caller's memory may change, or must not, as soon as the call returns.  */
@@ -126,7 +126,7 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
 /* ---- addresses that say by themselves where they lie ---- */
 
 static End any_end(Call *c, CUdeviceptr at) {
-    return memory_at(c->driver, at, 1, NULL) ? device_end(at) : host_end((void *)(uintptr_t)at);
+    return memory_gpu(c->driver, at, 1) ? device_end(at) : host_end((void *)(uintptr_t)at);
 }
 
 static CUresult copy_any(Call *c, CUstream stream, CUdeviceptr to, CUdeviceptr from, size_t bytes,

@@ -8,7 +8,7 @@ CUresult work_of_fill(Call *c, const Box *b, Pattern p, Work **out) {
     size_t span = box_span(b, &b->to);
     bool valid = span && b->to.at % (unsigned)element == 0 &&
                  (b->height == 1 || b->to.pitch % (unsigned)element == 0) &&
-                 memory_at(c->driver, b->to.at, span, NULL);
+                 memory_gpu(c->driver, b->to.at, span);
     if (!valid) return CUDA_ERROR_INVALID_VALUE;
     Work *w = work_new(WORK_FILL);
     if (!w) return CUDA_ERROR_OUT_OF_MEMORY;

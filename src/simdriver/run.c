@@ -136,31 +136,41 @@ static void copy_takes(Gpu *gpu, Work *w, Ps begin, Chain chain) {
     w->end = occupy(gpu, e, begin, seconds, chain);
 }
 
-/* A row of one end, where it lies now: device memory may have been freed since the call.  What a
+/* A row of device memory, which may have been freed since the call; the device, or NULL.  What a
  * copy or a fill touches there is in L2 afterwards.  */
-static unsigned char *row_of(Driver *d, const Box *b, const End *e, size_t y, size_t z) {
-    size_t offset = z * e->slice + y * e->pitch;
-    if (!e->at) return e->host + offset;
-    Gpu *gpu = NULL;
-    unsigned char *row = memory_at(d, e->at + offset, b->width, &gpu);
-    if (row) sim_l2_pass(gpu->sim, e->at + offset, b->width);
-    return row;
+static Gpu *pass_row(Driver *d, CUdeviceptr at, size_t width) {
+    Gpu *gpu = memory_gpu(d, at, width);
+    if (gpu) sim_l2_pass(gpu->sim, at, width);
+    return gpu;
 }
 
-static void fill_row(unsigned char *to, const Work *w) {
-    if (w->element == 1) memset(to, w->pattern[0], w->box.width);
-    else for (size_t k = 0; k < w->box.width; k++) to[k] = w->pattern[k % (size_t)w->element];
+/* A row of one end, where it lies now.  */
+static unsigned char *row_of(Driver *d, const Box *b, const End *e, size_t offset) {
+    if (!e->at) return e->host + offset;
+    Gpu *gpu = pass_row(d, e->at + offset, b->width);
+    return gpu ? sim_host(gpu->sim, e->at + offset, b->width) : NULL;
+}
+
+static size_t offset_of(const End *e, size_t y, size_t z) { return z * e->slice + y * e->pitch; }
+
+static bool fill_row(Driver *d, const Work *w, size_t y, size_t z) {
+    size_t width = w->box.width;
+    CUdeviceptr at = w->box.to.at + offset_of(&w->box.to, y, z);
+    Gpu *gpu = pass_row(d, at, width);
+    if (!gpu) return false;
+    if (w->element == 1) return sim_fill(gpu->sim, at, width, w->pattern[0]);
+    unsigned char *to = sim_host(gpu->sim, at, width);
+    for (size_t k = 0; k < width; k++) to[k] = w->pattern[k % (size_t)w->element];
+    return true;
 }
 
 static bool move_row(Driver *d, const Work *w, size_t y, size_t z) {
     const Box *b = &w->box;
-    const unsigned char *from = NULL;
-    if (w->kind == WORK_COPY && !(from = row_of(d, b, &b->from, y, z))) return false;
-    unsigned char *to = row_of(d, b, &b->to, y, z);
-    if (!to) return false;
-    if (from) memmove(to, from, b->width);
-    else fill_row(to, w);
-    return true;
+    if (w->kind == WORK_FILL) return fill_row(d, w, y, z);
+    const unsigned char *from = row_of(d, b, &b->from, offset_of(&b->from, y, z));
+    unsigned char *to = from ? row_of(d, b, &b->to, offset_of(&b->to, y, z)) : NULL;
+    if (to) memmove(to, from, b->width);
+    return to != NULL;
 }
 
 static void transfer(Driver *d, Context *ctx, Work *w, Ps begin, Chain chain) {

@@ -249,9 +249,8 @@ void memory_remember(Context *ctx, Memory *m);
 Memory *memory_find(Driver *d, CUdeviceptr at, Context **ctx);
 /* Takes an allocation out of the context's list.  */
 void memory_forget(Context *ctx, const Memory *m);
-/* The bytes of any device; NULL if they are not in one allocation.  *gpu (may be NULL) gets the
- * device.  */
-void *memory_at(Driver *d, CUdeviceptr at, size_t bytes, Gpu **gpu);
+/* The device that has these bytes; NULL if they are not in one allocation of any.  */
+Gpu *memory_gpu(Driver *d, CUdeviceptr at, size_t bytes);
 /* The calling thread's current context as a handle; 0: none.  */
 CUcontext context_current(void);       /* NULL: none */
 CUresult context_push(CUcontext ctx);

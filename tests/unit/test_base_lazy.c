@@ -42,6 +42,31 @@ static void pages_are_made_when_asked_for(void **state) {
     lazy_close(&m);
 }
 
+static void ones(void *user, size_t from, size_t bytes, unsigned char *to) {
+    (void)user, (void)from;
+    memset(to, 1, bytes);
+}
+
+/* What was made, and written to, is made anew; memory of the caller's is not.  */
+static void all_is_made_anew(void **state) {
+    (void)state;
+    int count[BYTES / LAZY_PAGE + 1] = {0};
+    unsigned char own[10] = {5};
+    Lazy m;
+    assert_true(lazy_open(&m, BYTES, make, count));
+    lazy_at(&m, 0, BYTES)[LAZY_PAGE] = 9;
+    assert_true(lazy_renew(&m, ones, NULL));
+    assert_int_equal(lazy_made(&m), 0);
+    const unsigned char *x = lazy_at(&m, 0, BYTES);
+    for (size_t i = 0; i < BYTES; i++) assert_int_equal(x[i], 1);
+    assert_int_equal(count[1], 1);
+    lazy_close(&m);
+    assert_true(lazy_over(&m, own, sizeof own));
+    assert_false(lazy_renew(&m, ones, NULL));
+    assert_int_equal(*lazy_at(&m, 0, 1), 5);
+    lazy_close(&m);
+}
+
 static bool read_all(void *user, int64_t i, int worker) {
     (void)worker;
     const Lazy *m = user;
@@ -71,6 +96,7 @@ static void what_is_huge_takes_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(pages_are_made_when_asked_for),
+                                       cmocka_unit_test(all_is_made_anew),
                                        cmocka_unit_test(threads_share_what_is_made),
                                        cmocka_unit_test(what_is_huge_takes_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);

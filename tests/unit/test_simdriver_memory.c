@@ -204,11 +204,33 @@ static void boxes(void **state) {
     assert_true(there[0] == 1 && there[1] == 2);
 }
 
+/* Of whole allocations and of parts, with copies between: the last one counts.  */
+static void fills(void **state) {
+    (void)state;
+    enum { ALL = 5000 };
+    unsigned char got[ALL], want[ALL];
+    CUdeviceptr at;
+    OK(cu.cuMemAlloc_v2(&at, ALL));
+    for (int k = 0; k < 4; k++) {
+        size_t first = k % 2 ? 700 : 0, n = k % 2 ? 1500 : ALL;
+        OK(cu.cuMemsetD8_v2(at + first, (unsigned char)(k + 1), n));
+        memset(want + first, k + 1, n);
+        OK(cu.cuMemcpyDtoH_v2(got + 600, at + 600, 600));
+        assert_memory_equal(got + 600, want + 600, 600);
+        OK(cu.cuMemcpyHtoD_v2(at + 1024, "abc", 3));
+        memcpy(want + 1024, "abc", 3);
+        OK(cu.cuMemcpyDtoH_v2(got, at, ALL));
+        assert_memory_equal(got, want, ALL);
+    }
+    FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuMemsetD8_v2(at, 0, ALL + 1));
+    OK(cu.cuMemFree_v2(at));
+}
+
 int main(void) {
 #define T(name) cmocka_unit_test_setup(name, steps_fresh)
     const struct CMUnitTest tests[] = {
         T(kernels_see_the_host), T(registered), T(addresses), T(pools), T(used_after_its_end),
-        T(boxes),
+        T(boxes), T(fills),
     };
     return cmocka_run_group_tests(tests, simdriver_setup, simdriver_teardown);
 }

@@ -125,10 +125,10 @@ static SimAlloc *insert(SimGpu *g, const SimAlloc *x) {
     return &g->alloc[k];
 }
 
-static void poison(void *user, size_t from, size_t bytes, unsigned char *to) {
-    (void)user;
+/* Every byte is the number that `user` is.  */
+static void repeat(void *user, size_t from, size_t bytes, unsigned char *to) {
     (void)from;
-    memset(to, SIM_POISON, bytes);
+    memset(to, (int)(uintptr_t)user, bytes);
 }
 
 static SimAlloc *add_alloc(SimGpu *g, size_t bytes, LazyMake *make, void *user) {
@@ -167,11 +167,11 @@ Status sim_malloc_made(SimGpu *g, Diag *d, size_t bytes, LazyMake *make, void *u
 }
 
 Status sim_malloc(SimGpu *g, Diag *d, size_t bytes, uint64_t *out) {
-    return sim_malloc_made(g, d, bytes, poison, NULL, out);
+    return sim_malloc_made(g, d, bytes, repeat, (void *)(uintptr_t)SIM_POISON, out);
 }
 
 uint64_t sim_reserve(SimGpu *g, size_t bytes) {
-    const SimAlloc *x = add_alloc(g, bytes, poison, NULL);
+    const SimAlloc *x = add_alloc(g, bytes, repeat, (void *)(uintptr_t)SIM_POISON);
     if (!x) arena_fail(g->arena);
     return x->base;
 }
@@ -198,6 +198,17 @@ void sim_free(SimGpu *g, uint64_t at) {
     if (!x->mapped) return;
     g->n_alloc--;
     memmove(x, x + 1, (g->n_alloc - (size_t)k) * sizeof *x);
+}
+
+bool sim_has(const SimGpu *g, uint64_t at, size_t bytes) { return sim_find(g, at, bytes) != NULL; }
+
+bool sim_fill(SimGpu *g, uint64_t at, size_t bytes, unsigned char value) {
+    const SimAlloc *found = sim_find(g, at, bytes);
+    if (!found) return false;
+    SimAlloc *x = &g->alloc[found - g->alloc];
+    bool whole = bytes == x->bytes && lazy_renew(&x->memory, repeat, (void *)(uintptr_t)value);
+    if (!whole && bytes) memset(lazy_at(&x->memory, at - x->base, bytes), value, bytes);
+    return true;
 }
 
 void *sim_host(SimGpu *g, uint64_t at, size_t bytes) {
