@@ -174,9 +174,12 @@ static Touched touched_of(const SimAlloc *x, const uint64_t *map, const SimRan *
 }
 
 /* Do all blocks together touch all lines from the first to the last?  */
+static bool gapless(const Touched *t, const SimRan *ran) {
+    return t->n > 0 && t->scale < ran->scale;
+}
+
 static bool within(const Touched *t, const SimRan *ran, uint64_t line, unsigned per_line) {
-    bool all = t->n > 0 && t->scale < ran->scale;
-    return all && line >= t->first / per_line && line <= t->last / per_line;
+    return gapless(t, ran) && line >= t->first / per_line && line <= t->last / per_line;
 }
 
 static double both(const uint64_t v[2]) { return (double)(count(v[0]) + count(v[1])); }
@@ -200,13 +203,18 @@ static void add_visits(SimUse *use, double each, SimFootprint *f) {
 static void settle(SimGpu *g, SimAlloc *x, const SimRan *ran, SimFootprint *f) {
     unsigned per_line = g->line / SIM_SECTOR;
     Touched load = touched_of(x, x->loaded, ran), store = touched_of(x, x->stored, ran);
-    uint64_t lines = (x->bytes + g->line - 1) / g->line;
+    uint64_t lines = (x->bytes + g->line - 1) / g->line, marked = SIM_MARKED * 64 / per_line;
     double each = load.scale > store.scale ? load.scale : store.scale;
+    bool sparse = !gapless(&load, ran) && !gapless(&store, ran);
     f->loaded += (double)load.n * load.scale;
     f->stored += (double)store.n * store.scale;
     f->load_runs += (double)load.runs * (load.runs > 1 ? load.scale : 1);
     f->store_runs += (double)store.runs * (store.runs > 1 ? store.scale : 1);
     for (uint64_t k = 0; k < lines; k++) {
+        if (sparse && k % marked == 0 && !sim_is_marked(x, k * per_line / 64)) {
+            k += marked - 1;
+            continue;
+        }
         uint64_t loads = sectors_of(load.map, k, per_line);
         uint64_t stores = sectors_of(store.map, k, per_line);
         bool whole = within(&load, ran, k, per_line) || within(&store, ran, k, per_line);
