@@ -42,6 +42,13 @@ bool index_ragged(const IndexMap *m, int axis) {
     return m->axis[axis].divisor % (m->axis[axis].tile * together(m, axis)) != 0;
 }
 
+bool index_spare(const IndexMap *m, int axis) {
+    const IndexAxis *x = &m->axis[axis];
+    int64_t n = together(m, axis);
+    if (x->divisor == x->extent) return ceil_div(x->extent, x->tile) % n != 0;
+    return n > 1 && index_ragged(m, axis);
+}
+
 /* Of so many positions.  */
 static int64_t boxes_of(const IndexMap *m, int axis, int64_t positions) {
     int64_t n = together(m, axis);

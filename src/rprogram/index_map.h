@@ -51,7 +51,9 @@ void index_map(const Problem *p, const RProg *r, int64_t span, IndexMap *out);
 int64_t index_blocks(const IndexMap *m);
 /* Do boxes reach beyond the end of an axis, at some size?  Then what goes there is tested.  */
 bool index_ragged(const IndexMap *m, int axis);
-/* The same of a class of axes of `contract`, without a map.  */
+/* Do whole boxes lie beyond it?  */
+bool index_spare(const IndexMap *m, int axis);
+/* index_ragged of a class of axes of `contract`, without a map.  */
 static inline bool rprog_ragged(const Problem *p, const RProg *r, int axis) {
     int64_t tile = axis == AX_M ? rprog_grid_rows(r) : r->block.extent[axis];
     return p->multiple[axis] % (tile * rprog_together(r, axis)) != 0;

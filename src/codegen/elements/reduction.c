@@ -203,6 +203,7 @@ void reduction_values(Kernel *k, const RowGroup *g, int pass, Ir live, const Red
                       bool stores) {
     Cg *cg = k->cg;
     Partials now = monoid_pass(cg, g, pass, MONOID_HELD, NULL);
+    Ir where = kept ? kept->stores : NULL;
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &cg->te->stmt[g->stmt[i]];
         int t = s->tensor;
@@ -216,7 +217,9 @@ void reduction_values(Kernel *k, const RowGroup *g, int pass, Ir live, const Red
         if (!kept && !stored) continue;
         if (live) ir_if(cg, live);
         if (kept) keep(k, kept, t);
+        if (stored && where) ir_if(cg, where);
         if (stored) store(k, t, &p);
+        if (stored && where) ir_close(cg);
         if (live) ir_close(cg);
     }
 }

@@ -118,6 +118,7 @@ void sums_combine(Kernel *k, const ThreadMap *m);
 typedef struct {
     IrSpace space;
     Ir at;
+    Ir stores;                /* where what is in memory is stored; NULL: wherever it is kept */
 } ReductionKept;
 /* Defines what results are known by behind pass `pass` (-1: before all): its reductions, held as
  * acc, and what follows from them.  Threads where `live` (NULL: all) keep it (NULL: not), and store

@@ -287,7 +287,8 @@ ThreadMap stats_map(const Kernel *k, const Node *n) {
                        .meeting = meeting};
 }
 
-/* Values of the rows of a block that has all of their columns.  */
+/* Values of the rows of a block that has all of their columns; one of a cluster that has none makes
+ * those of nothing, and leaves none.  */
 static void finish_rows(Kernel *k, int pass, Ir row) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
@@ -303,7 +304,9 @@ static void finish_rows(Kernel *k, int pass, Ir row) {
     place_axis(k, AX_B, k->var.b, false, at->index, at->wide);
     bool wide = place_wide(con->axis[AX_M].extent, 0);
     place_axis(k, AX_M, k->var.m, wide, at->index, at->wide);
-    ReductionKept kept = {IR_SHARED, row};
+    ReductionKept kept = {IR_SHARED, row, NULL};
+    if (index_spare(&k->task->map, AX_N))
+        kept.stores = ir_lt(cg, product_first(k, AX_N), product_extent(k, AX_N));
     reduction_values(k, g, pass, NULL, &kept, true);
 }
 

@@ -174,5 +174,5 @@ void stats_combine(Kernel *k, int pass) {
     Ir leads = ir_binary(cg, IR_EQ, k->walk.lane, ir_int(cg, 0));
     Ir end = rows.expr ? all_rows(k) : ir_int(cg, rows.value);
     reduction_values(k, g, pass, ir_both(cg, leads, ir_lt(cg, k->walk.at, end)),
-                     &(ReductionKept){IR_GLOBAL, at}, true);
+                     &(ReductionKept){IR_GLOBAL, at, NULL}, true);
 }

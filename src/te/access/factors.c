@@ -12,7 +12,8 @@
  *
  *   w[n,k] = W[n,k] * s[n];  sum[k](A[m,k] * w[n,k])  ->  sum[k](A[m,k] * (W[n,k] * s[n]))
  *
- * unless one of these is a temporary of that type, too: what makes it multiplies as it stores.
+ * unless one of these is a temporary of that type, too: what makes it multiplies as it stores.  Nor
+ * where a subscript in it sums: the index of that sum is none of the statement at hand.
  *
  * Only where what stays is a product: it is summed by units that multiply, which have room for two
  * operands.  The language leaves it open (docs/te-reference.md, "Factors of a sum"): roundings
@@ -190,11 +191,19 @@ static bool multiplies_reads(const Te *te, const TeStmt *s, const TeExpr *e, TeD
            multiplies_reads(te, s, e->args[1], type);
 }
 
+static bool has_sums(const TeExpr *e) {
+    if (e->kind == TE_REDUCE || (e->other && has_sums(e->other))) return true;
+    for (int i = 0; i < e->n_args; i++)
+        if (has_sums(e->args[i])) return true;
+    return false;
+}
+
 const TeExpr *access_named_product(const Te *te, const TeStmt *s, const TeExpr *read) {
     const TeStmt *made = te->stmt, *end = te->stmt + te->n_stmt;
     bool own = is_own_temporary(te, read, read->type) && te_always_inside(read);
     while (own && made < end && made->tensor != read->v.ref) made++;
     bool named = own && made < end && !te_narrows_rules(made, s) && !is_read(made->rhs);
+    named = named && !has_sums(made->rhs);
     return named && multiplies_reads(te, made, made->rhs, read->type) ? made->rhs : NULL;
 }
 
