@@ -1,7 +1,8 @@
 /* The estimate of programs with statements over rows of a contraction's results.
  *
  *   operations per output: those of everything the kernel's passes evaluate; a map that is held
- *       once; constants none; of a pass that stores no elements none of a store
+ *       once; constants none; of a pass that stores no elements none of a store; of quotients by
+ *       values of the row by reciprocals 21 for each run of a thread's elements beside
  *   meetings: per reduction: w * (rows of a thread * (3 * log2 lanes of a row + 2) + 24)
  *       instructions
  *   waits: per pass: log2 lanes * 24 + 3 barriers + 4 latencies of shared memory; twice that with
@@ -31,6 +32,16 @@ static double tile_warps(const Model *m, const RProg *r) {
     return rprog_computing(m->dev, r) / WARP / rprog_in_turn(r);
 }
 
+/* Quotients of pass i: divided, or by a reciprocal for each run of a thread.  */
+static void add_quotients(const Model *m, const RProg *r, int i, Ending *e) {
+    enum { INVERT = 21 };     /* instructions of a reciprocal and of the test of its divisor */
+    const StatFacts *f = rprog_stats_facts(m->p, r);
+    double n = f->quotients[i], run = rprog_stats_run(m->p, m->dev, r);
+    bool inverts = rprog_stats_inverts(m->p, m->dev, r);
+    e->ops += inverts ? n * INVERT / run : f->divided_ops[i];
+    e->functions -= inverts ? n * (1 - 1 / run) : 0;
+}
+
 /* The end of the product of pass `pass`; below 0: of whole rows, all passes.  */
 static Ending rows_ending(const Model *m, const RProg *r, int pass) {
     const Problem *p = m->p;
@@ -50,6 +61,7 @@ static Ending rows_ending(const Model *m, const RProg *r, int pass) {
         double n = f->reduces[i], turns = 1 + (pass >= 0 && p->stats_online != p->stats);
         e.ops += f->fold_ops[i] + f->emit_ops[i];
         e.functions += f->functions[i];
+        add_quotients(m, r, i, &e);
         walks |= n > 0;
         if (f->kept >= 0)
             evaluated += (double)((f->folds[f->kept] >> i & 1) + (f->emits[f->kept] >> i & 1));

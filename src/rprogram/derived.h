@@ -399,6 +399,10 @@ void rprog_stats_at(const Problem *p, const RProg *r, int i, bool value, int64_t
 int rprog_stats_lanes(const Device *dev, const RProg *r);
 int rprog_stats_rows(const Device *dev, const RProg *r);
 int rprog_stats_columns(const Device *dev, const RProg *r);           /* of a tile, of one row */
+/* Of one row, how many a thread stores behind each other; are these enough to divide them by a
+ * value of the row by its reciprocal?  */
+int rprog_stats_run(const Problem *p, const Device *dev, const RProg *r);
+bool rprog_stats_inverts(const Problem *p, const Device *dev, const RProg *r);
 
 /* Are results made of partial ones in the workspace by a kernel in which `lanes` threads share one?
  * Its blocks' threads; how many threads that may be, and what plan texts meant that do not say.  */

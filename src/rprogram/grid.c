@@ -113,6 +113,16 @@ int rprog_box_count(const Problem *p, const RProg *r) {
     return row > 0 ? (int)ceil_div(row_bytes(p, r), row) : 0;
 }
 
+int rprog_stats_run(const Problem *p, const Device *dev, const RProg *r) {
+    if (r->via == VIA_SHARED) return r->store_vec;
+    return rprog_stats_columns(dev, r) / (r->via == VIA_BOXES ? rprog_box_count(p, r) : 1);
+}
+
+bool rprog_stats_inverts(const Problem *p, const Device *dev, const RProg *r) {
+    enum { RUN = 8 };         /* for fewer a reciprocal takes what it spares */
+    return rprog_stats_run(p, dev, r) >= RUN;
+}
+
 int64_t rprog_box_bytes(const Problem *p, const Device *dev, const RProg *r) {
     if (!dev->unit[r->unit].b_smem) return 0;
     return rprog_box_row(p, r) * rprog_staging_rows(dev, r);

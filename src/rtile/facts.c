@@ -163,7 +163,7 @@ static bool is_constant(const TeExpr *e) {
 typedef struct {
     const TeExpr *stop[2];    /* neither these nor what is below them is counted */
     int index, run;           /* elements are made in runs of the index, from a multiple of it on */
-    bool summed;              /* e^x is a term of a sum, or approximate: two instructions */
+    bool summed;              /* e^x is a term of a sum, or approximate */
 } Counted;
 
 /* Is it the same in every run?  */
@@ -189,7 +189,7 @@ static bool is_modifier(const TeExpr *e, const TeExpr *in) {
 }
 
 static double count_ops(const Counted *c, const TeExpr *e, const TeExpr *in) {
-    enum { SUMMED_EXP = 2 };
+    enum { SUMMED_EXP = 5 };  /* in machine code: small results are made of halves */
     enum { PHILOX = 100 };    /* ten rounds: two products, eight others */
     enum { E2M1 = 5 };        /* two fields, joined, converted and multiplied */
     if (e == c->stop[0] || e == c->stop[1] || is_constant(e)) return 0;
@@ -246,6 +246,11 @@ double expr_functions(const TeExpr *e) {
     if (is_constant(e)) return 0;
     for (int i = 0; i < e->n_args; i++) n += expr_functions(e->args[i]);
     return n;
+}
+
+double quotient_ops(TeQuotient q) {
+    enum { BY = 3, LOW = 6 };     /* rl_div_by, rl_div_low: in machine code */
+    return q.low ? LOW : BY;
 }
 
 double expr_ops_in_run(const TeExpr *e, int index, int run) {

@@ -127,6 +127,8 @@ double stmt_ops(const Te *te, const TeStmt *s);
  * of an expression.  */
 bool expr_is_function(const TeExpr *e);
 double expr_functions(const TeExpr *e);
+/* Instructions of a quotient by a reciprocal that is at hand.  */
+double quotient_ops(TeQuotient q);
 /* The same for each element of runs along an index that begin at multiples of `run`: of a selection
  * by the index modulo a divisor of that, the larger arm.  */
 double expr_ops_in_run(const TeExpr *e, int index, int run);

@@ -9,6 +9,7 @@
 #define ROLLER_RTILE_RTILE_H
 #include "hal/device.h"
 #include "rtile/views.h"
+#include "te/tree/tree.h"
 
 enum { RT_AXES = 8 };
 
@@ -126,6 +127,10 @@ typedef struct {
     uint64_t folds[ROW_MAX_STMTS], emits[ROW_MAX_STMTS];  /* who evaluates statement i */
     bool stored[ROW_MAX_STMTS];
     double fold_ops[ROW_MAX_STMTS], emit_ops[ROW_MAX_STMTS];      /* of pass p for an element, */
+    /* quotients by values of the row that reciprocals can make where pass p stores them, and what
+     * divisions in their place take beyond emit_ops, */
+    int quotients[ROW_MAX_STMTS];
+    double divided_ops[ROW_MAX_STMTS];
     double functions[ROW_MAX_STMTS];      /* and functions and divisions */
     int reduces[ROW_MAX_STMTS];           /* reductions of pass p */
     int64_t emit_bytes[ROW_MAX_STMTS];    /* stored by pass p in all, of maps and of the root */
@@ -360,6 +365,8 @@ ChunkReads rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, con
 
 /* The statement of the group that a statement number is; -1: none, or the root.  */
 int rtile_stat(const StatFacts *f, int stmt);
+/* The division of statement i of a group, a map, by a value of its row; e NULL: it has none.  */
+TeQuotient rtile_quotient(const Te *te, const RowGroup *g, int i);
 
 /* -- widths of accesses (width.c) -- */
 

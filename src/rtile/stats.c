@@ -8,6 +8,13 @@ int rtile_stat(const StatFacts *f, int stmt) {
     return -1;
 }
 
+TeQuotient rtile_quotient(const Te *te, const RowGroup *g, int i) {
+    TeQuotient q = te_quotient(te, &te->stmt[g->stmt[i]]);
+    int by = q.e ? row_group_maker(te, g, q.e->args[1]->v.ref) : -1;
+    if (g->role[i] != ROW_MAP || by < 0 || g->role[by] == ROW_MAP) q.e = NULL;
+    return q;
+}
+
 /* The maps that map i is made of, as bits; whether it reads the root, or a value of the row.  */
 static uint64_t made_of(const Te *te, const StatFacts *f, int root, int i, bool *reads_root,
                         bool *reads_row) {
@@ -58,6 +65,16 @@ static void find_kept(const Te *te, StatFacts *f, const TeStmt *root, bool root_
     }
 }
 
+/* What map i takes of an element when pass p stores it.  */
+static void count_emitted(const Te *te, StatFacts *f, int i, int p) {
+    TeQuotient q = rtile_quotient(te, f->group, i);
+    bool inverts = q.e && !q.tested && !(f->folds[i] >> p & 1);
+    double spared = inverts ? EXPR_CALL - quotient_ops(q) : 0;
+    f->emit_ops[p] += stmt_ops(te, &te->stmt[f->group->stmt[i]]) - spared;
+    f->divided_ops[p] += spared;
+    f->quotients[p] += inverts;
+}
+
 StatFacts *stats_facts(Arena *a, const Te *te, const KernelGroup *kernel, const RowGroup *g,
                        const bool *stored, bool root_stored) {
     StatFacts *f = ARENA_NEW(a, StatFacts);
@@ -74,7 +91,7 @@ StatFacts *stats_facts(Arena *a, const Te *te, const KernelGroup *kernel, const 
         double ops = stmt_ops(te, s), functions = expr_functions(s->rhs);
         for (int p = 0; p < g->n_pass; p++) {
             if (f->folds[i] >> p & 1) f->fold_ops[p] += ops;
-            if (f->emits[i] >> p & 1) f->emit_ops[p] += ops;
+            if (f->emits[i] >> p & 1) count_emitted(te, f, i, p);
             if ((f->folds[i] | f->emits[i]) >> p & 1) f->functions[p] += functions;
         }
         if (g->role[i] == ROW_REDUCE) f->reduces[g->pass[i]]++;

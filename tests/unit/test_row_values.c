@@ -6,6 +6,8 @@
 #include "effort.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
+#include "rprogram/derived.h"
+#include "stats_case.h"
 
 #include <float.h>
 #include <math.h>
@@ -314,7 +316,126 @@ static void test_division(void **state) {
     arena_destroy(target.arena);
 }
 
-/* The argument of row_divide.c, on every pair of significands of a short format: p bits, the
+/* ---- the same at the ends of products ---- */
+
+enum { END_ROWS = 64, END_COLUMNS = 128 };
+
+static float hostile_divisor(int row, Rng *r) {
+    static const float at[] = {0, -0.0f, INFINITY, -INFINITY, NAN, 0x1p-149f, -0x1p-149f,
+                               0x1.fffffcp-127f, 0x1p-126f, 0x1p127f, -0x1p127f, -3, 0x1p32f,
+                               0x1.000002p32f, 0x1p-32f, 0x1.fffffep-33f, 0x1.fffffep-33f};
+    const int n = (int)(sizeof at / sizeof *at);
+    return row < n ? at[row] : row_divisor(row - n, r);
+}
+
+/* What the unit multiplies exactly by 1: of bf16 no subnormals.  */
+static float end_dividend(bool bf16, float y, int i, Rng *r) {
+    float x = isfinite(y) && y != 0 ? any_dividend(y, i + 12, r) : (float)i;
+    if (bf16) x = (float)num_bf16_decode(num_bf16_encode((double)x, ROUND_NEAREST_EVEN, false));
+    return isnormal(x) || (!bf16 && isfinite(x)) ? x : 0;
+}
+
+/* A row of the first operand is a row of the identity, so that the product is the second one.  */
+static TeData *end_data(Arena *a, bool bf16, float *x, float *y) {
+    TeData *in = ARENA_ARRAY(a, TeData, 3);
+    TeDtype type = bf16 ? TE_BF16 : TE_F32;
+    const size_t all[] = {END_ROWS * END_ROWS, END_ROWS * END_COLUMNS};
+    size_t size = (size_t)te_dtype_bytes(type);
+    Rng r = {5};
+    for (int side = 0; side < 2; side++)
+        in[side] = (TeData){arena_calloc(a, all[side] * size + 16, 1), all[side] * size};
+    in[2] = (TeData){y, END_ROWS * sizeof *y};
+    for (int m = 0; m < END_ROWS; m++) {
+        y[m] = hostile_divisor(m, &r);
+        char *one = (char *)in[0].data + (size_t)(m * END_ROWS + m) * size;
+        te_store(type, &(TeValue){.v = 1}, one);
+        for (int n = 0; n < END_COLUMNS; n++) {
+            int at = m * END_COLUMNS + n;
+            x[at] = end_dividend(bf16, y[m], n, &r);
+            te_store(type, &(TeValue){.v = (double)x[at]}, (char *)in[1].data + (size_t)at * size);
+        }
+    }
+    return in;
+}
+
+static const char *compare_ends(Arena *a, TeDtype to, const float *x, const float *y,
+                                const TeValue *got) {
+    for (int i = 0; i < END_ROWS * END_COLUMNS; i++) {
+        float by = y[i / END_COLUMNS], want = fminf(fabsf(x[i]), 1e12f) / by;
+        if (isnan(want) ? isnan(got[i].v)
+                        : bits_of(to, (double)want) == bits_of(to, got[i].v)) continue;
+        return arena_printf(a, "%a / %a: %a, not %a", (double)x[i], (double)by, got[i].v,
+                            (double)want);
+    }
+    return NULL;
+}
+
+/* A program of the kind (NULL: one that stores boxes) that divides by reciprocals; false: there is
+ * none.  */
+static bool pick_inverting(KernelCase *c, const StatsKind *kind) {
+    const RProgSet *set = &c->set[0];
+    for (int i = 0; i < set->n; i++) {
+        const RProg *r = &set->prog[i];
+        c->plan.prog[0] = *r;
+        bool is = kind ? stats_is_kind(c->dev, r, *kind) : r->via == VIA_BOXES;
+        if (is && rprog_stats_inverts(&c->plan.problem[0], c->dev, r)) return true;
+    }
+    return false;
+}
+
+static const char *divide_end(const StatsKind *kind, TeDtype to, bool *ran) {
+    static const char text[] =
+        "op f(A: %s[64,64], B: %s[64,128], D: f32[64]) -> Y: %s[64,128] {"
+        " C[m,n] += A[m,k] * B[k,n]; s[m] = max[n](abs(C[m,n])); d[m] = s[m] < 0 ? s[m] : D[m];"
+        " Y[m,n] = min(abs(C[m,n]), 1000000000000.0) / d[m]; }";
+    Arena *a = target.arena;
+    bool bf16 = !kind || kind->matrix;
+    const char *type = bf16 ? "bf16" : "f32";
+    KernelCase c = {0};
+    float *x = arena_calloc(a, END_ROWS * END_COLUMNS, sizeof *x);
+    float *y = arena_calloc(a, END_ROWS, sizeof *y);
+    TeValue *got = arena_calloc(a, END_ROWS * END_COLUMNS, sizeof *got);
+    const char *whole = arena_printf(a, text, type, type, te_dtype_name(to));
+    const char *wrong = kernel_open_decided(&c, a, target.dev, whole, NULL, JOINED);
+    if (!wrong && !(*ran = pick_inverting(&c, kind))) return NULL;
+    if (!wrong) wrong = kernel_emit(&c);
+    if (!wrong && count(c.program.source, to == TE_F16 ? "rl_div_by(" : "rl_div_low(") != 1)
+        wrong = "not by a reciprocal";
+    if (!wrong) wrong = kernel_compile(&c, target.nvrtc, false);
+    c.in = wrong ? NULL : end_data(a, bf16, x, y);
+    c.got = &got;
+    if (!wrong) wrong = kernel_run(&c, TE_FILL_REALS, 1, false);
+    if (!wrong) wrong = compare_ends(a, to, x, y, got);
+    return wrong ? kernel_report(&c, te_dtype_name(to), wrong) : NULL;
+}
+
+/* Of each kind with results of one type (LONG=1: of all three); how many there were.  */
+static int divide_ends(const StatsKind *kind, int number) {
+    static const TeDtype to[] = {TE_F32, TE_F16, TE_BF16};
+    int n = 0;
+    for (int i = 0; i < 3 && (n == 0 || effort_long()); i++) {
+        bool ran = false;
+        const char *wrong = divide_end(kind, to[(i + number) % 3], &ran);
+        if (wrong) fail_msg("kind %d: %s", number, wrong);
+        n += ran;
+    }
+    return n;
+}
+
+static void test_ends(void **state) {
+    (void)state;
+    int kinds = 0;
+    open_target("a100");
+    for (int i = 0; i < STATS_KINDS; i++) kinds += divide_ends(&stats_kinds[i], i) > 0;
+    print_message("%d kinds\n", kinds);
+    assert_true(kinds >= STATS_KINDS / 2);
+    arena_destroy(target.arena);
+    open_target("h200");
+    assert_true(divide_ends(NULL, 0) > 0);
+    arena_destroy(target.arena);
+}
+
+/* The argument of divide.c, on every pair of significands of a short format: p bits, the
  * quotient by the reciprocal is the quotient as it is rounded.  All steps are exact in f64.  */
 static double rounded(double v, int p) {
     int e;
@@ -470,6 +591,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shared),      cmocka_unit_test(test_exponentials),
         cmocka_unit_test(test_division),    cmocka_unit_test(test_short_formats),
+        cmocka_unit_test(test_ends),
         cmocka_unit_test(test_terms),       cmocka_unit_test(test_rounded_exponents),
         cmocka_unit_test(test_near_two),    cmocka_unit_test(test_signs),
         cmocka_unit_test(test_instructions),

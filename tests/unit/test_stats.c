@@ -222,6 +222,7 @@ static const char *random_op(Arena *a, Rng *rng) {
     static const char *const seconds[] = {"sum[j](exp(u[b,i,j] - x[b,i]))", "max[j](u[b,i,j])",
                                           "sum[j]((u[b,i,j] - x[b,i]) * g[j])"};
     static const char *const ends[] = {"(u[b,i,j] - x[b,i]) / (abs(y[b,i]) + 1)",
+                                       "min(abs(u[b,i,j]), 100.0) / y[b,i]",
                                        "u[b,i,j] + y[b,i] * 0.25", "g[j] * x[b,i] + t[b,i,j]"};
     bool ta = rng_below(rng, 3) == 0, tb = rng_below(rng, 2) == 0;
     bool stored = rng_below(rng, 3) == 0;
@@ -234,7 +235,7 @@ static const char *random_op(Arena *a, Rng *rng) {
         1 + (int)rng_below(rng, 40), type, ta ? "D,M" : "M,D", type, tb ? "N,D" : "D,N",
         some(rng, outs, 3), stored ? ", C: f32[B,M,N]" : "", ta ? "d,i" : "i,d",
         tb ? "j,d" : "d,j", some(rng, maps, 5), some(rng, sums, 4), some(rng, seconds, 3),
-        some(rng, ends, 3), stored ? " C[b,i,j] = u[b,i,j];" : "");
+        some(rng, ends, 4), stored ? " C[b,i,j] = u[b,i,j];" : "");
 }
 
 static void test_random(void **state) {

@@ -51,7 +51,11 @@ typedef struct {
     Ir *rows;                 /* per tensor: an array of its values of a thread's rows */
     Ir *pointer;              /* per tensor: where the thread's outputs begin, one or of turns */
     Ir *out;                  /* per tensor: the vector of its values on their way to memory */
-    const Ir *inverse;        /* CgPoint.inverse */
+    const Ir *inverse;        /* CgPoint.inverse, near */
+    bool near;
+    Ir divides, *inverses;    /* at a row of results: may reciprocals be used (NULL: there are
+                               * none), and which */
+    bool in_row;              /* ... the loops over its columns are not open yet */
     Ir *factor;               /* CgPoint.factor */
     GivenOf *vector;          /* reads that were done for all of them at once */
     int n_vector;

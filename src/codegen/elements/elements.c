@@ -157,7 +157,7 @@ CgPoint elements_point(const Kernel *k, int stmt, bool first) {
     const TeStmt *s = &k->cg->te->stmt[stmt];
     const Elements *at = &k->at;
     CgPoint p = {.cg = k->cg, .stmt = s, .made = at->made, .inverse = at->inverse,
-                 .factor = at->factor};
+                 .near = at->near, .factor = at->factor};
     for (int j = 0; j < s->n_index; j++) {
         int x = elements_root_index(k, stmt, j);
         p.index[j] = first ? at->index[x] : at->lane_index[x];

@@ -31,7 +31,7 @@ void elements_columns(Kernel *k, int vec);               /* ... along N */
 void elements_along(Kernel *k, int axis, Ir at, bool wide);
 bool elements_decoded(const Kernel *k);
 /* outputs.c: the elements of `contract`: what the loops over the thread's vectors need, all of it
- * with these loops, the indices in them.  */
+ * with the loops over rows, and the others (elements_open_row), the indices in them.  */
 void elements_begin(Kernel *k);
 void elements_contract(Kernel *k);
 void elements_indices(Kernel *k);         /* (elements.c) */
@@ -40,6 +40,7 @@ void elements_place_outputs(Kernel *k);
 void elements_open_outputs(Kernel *k);
 void elements_open_rows(Kernel *k);       /* (those over rows, and over the columns of one) */
 void elements_open_columns(Kernel *k);
+void elements_open_row(Kernel *k);        /* Elements.in_row: whatever loops over its columns */
 void elements_end(Kernel *k);
 /* elements.c: the loop over the elements of a vector; the indices at element v.  */
 Ir elements_lane(const Kernel *k);        /* v; 0 where there is but one element */
@@ -73,6 +74,18 @@ void elements_statements(Kernel *k, const RowGroup *g, uint64_t mask, const Part
 /* elements_load.c: vector loads for those reads of e, of statement `stmt`, that allow it.  */
 void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e);
 
+/* divide.c: quotients by values of rows, in those statements of a group that have a bit in `mask`.
+ * Are there some, does it depend on what is divided whether reciprocals make them?  */
+bool divide_any(const Kernel *k, const RowGroup *g, uint64_t mask);
+bool divide_tests(const Kernel *k, const RowGroup *g, uint64_t mask);
+void divide_test(Kernel *k, const RowGroup *g, uint64_t mask, Ir near);   /* at an element */
+/* Defines the reciprocals, by tensor, and gives the test of the row that they may be used (NULL:
+ * there are none).  */
+Ir divide_invert(Kernel *k, const RowGroup *g, uint64_t mask, Ir *inverse);
+/* Makes the elements where that holds with the reciprocals, and else without.  */
+typedef void DivideMake(Kernel *k, const void *of);
+void divide_either(Kernel *k, Ir test, const Ir *inverse, DivideMake *make, const void *of);
+
 /* store_direct.c: statements at one element, and the stores of a vector of them.  */
 void store_statement(Kernel *k, int stmt);
 void store_direct(Kernel *k);
@@ -102,6 +115,7 @@ void mma_open_columns_of(Kernel *k);
 int mma_open_rows(Kernel *k, bool sums);
 void mma_write_staging(Kernel *k);
 void mma_open_vectors(Kernel *k, bool sums);
+void mma_open_vector(Kernel *k);          /* (columns of one, where no sums are stored) */
 /* Element v of the vector that is open.  */
 Ir mma_element(const Kernel *k, Ir v);
 
@@ -161,6 +175,7 @@ void ring_close_columns(Kernel *k);
 void ring_maps(Arena *a, const Lowered *l, KernelLaunch *out);
 void ring_open_boxes(Kernel *k);
 void ring_open_box(Kernel *k);
+void ring_open_row(Kernel *k);
 Ir ring_box_place(const Kernel *k, IrBase base);
 void ring_put(Kernel *k);
 

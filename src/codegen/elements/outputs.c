@@ -55,6 +55,15 @@ void elements_open_outputs(Kernel *k) {
     elements_open_columns(k);
 }
 
+void elements_open_row(Kernel *k) {
+    StoreVia via = k->c->r->via;
+    k->at.in_row = false;
+    if (via == VIA_BOXES) ring_open_row(k);
+    else if (via == VIA_SHARED) mma_open_vector(k);
+    else elements_open_columns(k);
+    elements_indices(k);
+}
+
 /* The result at element v; of those that pass through shared memory it is what a turn reads.  */
 static Ir result_of(const Kernel *k) {
     const Cg *cg = k->cg;
@@ -78,9 +87,9 @@ void elements_begin(Kernel *k) {
 void elements_contract(Kernel *k) {
     elements_begin(k);
     elements_place_outputs(k);
-    if (!k->at.walk) store_pointers(k);
-    elements_open_outputs(k);
-    elements_indices(k);
+    store_pointers(k);
+    elements_open_rows(k);
+    k->at.in_row = true;
 }
 
 void elements_end(Kernel *k) {

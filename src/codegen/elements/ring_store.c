@@ -200,16 +200,19 @@ static void open_inside(Kernel *k, AxisClass axis) {
 }
 
 void ring_open_box(Kernel *k) {
-    Cg *cg = k->cg;
-    int slots = slots_of(k);
     open_loop(k, k->var.f, fragment_slots(&k->c->matrix.results, FRAG_ROW), 1);
     open_inside(k, AX_M);
     stats_rows(k);
+    k->at.in_row = true;
+}
+
+void ring_open_row(Kernel *k) {
+    Cg *cg = k->cg;
+    int slots = slots_of(k);
     Ir h = open_loop(k, k->var.h, slots, k->task->vec);
     ir_define(cg, k->var.j, ir_int(cg, 0));
     ir_define(cg, k->var.g, ir_add(cg, ir_mul(cg, k->var.c, ir_int(cg, slots)), h));
     open_inside(k, AX_N);
-    elements_indices(k);
 }
 
 Ir ring_box_place(const Kernel *k, IrBase base) {

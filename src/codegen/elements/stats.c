@@ -196,7 +196,10 @@ void stats_walk(Kernel *k, int pass, bool online) {
     ir_scope(cg);
     k->at.walk = walk_width(k);
     k->at.online = online;
-    elements_contract(k);
+    elements_begin(k);
+    elements_place_outputs(k);
+    elements_open_outputs(k);
+    elements_indices(k);
     at_row(k, &p);
     fold_elements(k, &p, pass, online);
     elements_end(k);

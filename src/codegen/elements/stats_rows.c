@@ -59,8 +59,22 @@ static bool is_read(const Kernel *k, int t) {
     return false;
 }
 
+/* Reciprocals for what is stored.  Where dividends have to be tested, divisions stay: a test and a
+ * quotient by a reciprocal are as many instructions.  */
+static void invert_values(Kernel *k) {
+    const RowGroup *g = facts(k)->group;
+    uint64_t mask = 0;
+    for (int i = 0; i < g->n; i++) {
+        bool inverts = stats_emits(k, g->stmt[i]) && !rtile_quotient(k->cg->te, g, i).tested;
+        mask |= (uint64_t)inverts << i;
+    }
+    k->at.inverses = ARENA_ARRAY(k->cg->arena, Ir, k->cg->te->n_tensor);
+    k->at.divides = divide_invert(k, g, mask, k->at.inverses);
+}
+
 void stats_rows(Kernel *k) {
     Cg *cg = k->cg;
+    k->at.divides = NULL;
     if (product_chains(k)) chain_rows(k);
     if (!k->task->p->stats) return;
     const RowGroup *g = facts(k)->group;
@@ -75,4 +89,5 @@ void stats_rows(Kernel *k) {
         k->at.made[t] = ir_let(cg, cg_name(cg, "r", t),
                                ir_element(cg, values, here ? own : stats_row(k)));
     }
+    if (!k->at.walk && rprog_stats_inverts(k->task->p, cg->dev, k->task->r)) invert_values(k);
 }

@@ -371,11 +371,14 @@ void mma_open_vectors(Kernel *k, bool sums) {
         k->at.open++;
     }
     open_position(k, AX_M);
+    if (sums) mma_open_vector(k);
+    else k->at.in_row = true;
+}
+
+void mma_open_vector(Kernel *k) {
     open_position(k, AX_N);
     read_staging(k);
-    if (sums) return;
     k->at.root = mma_element(k, elements_lane(k));
-    elements_indices(k);
 }
 
 void mma_place_outputs(Kernel *k) {

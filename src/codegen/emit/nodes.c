@@ -102,6 +102,17 @@ static void make_columns(Kernel *k, const Node *n) {
     k->teams = teams;
 }
 
+/* What is done at outputs, of a row in its loops.  */
+static void make_elements(Kernel *k, const void *of) {
+    const Node *n = of;
+    int outer = k->at.open;
+    bool in_row = k->at.in_row;
+    if (in_row) elements_open_row(k);
+    make_nodes(k, n->child);
+    for (; k->at.open > outer; k->at.open--) ir_close(k->cg);
+    k->at.in_row = in_row;
+}
+
 static void make_loop(Kernel *k, const Node *n) {
     switch ((LoopWhat)n->what) {
     case LOOP_COUNTED: make_counted(k, n); return;
@@ -129,7 +140,8 @@ static void make_loop(Kernel *k, const Node *n) {
     case LOOP_VECTORS: mma_open_vectors(k, n->from); break;
     case LOOP_COUNT: return;
     }
-    make_nodes(k, n->child);
+    divide_either(k, k->at.in_row ? k->at.divides : NULL, k->at.inverses, make_elements, n);
+    k->at.in_row = false;
     elements_end(k);
 }
 

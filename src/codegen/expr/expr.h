@@ -43,20 +43,11 @@ typedef struct {
     bool wide[TE_MAX_INDICES];            /* it is a long long */
     const Ir *made;           /* per tensor: its value here if the group makes it, or NULL */
     const Ir *inverse;        /* per tensor: its reciprocal, or NULL; NULL: of none */
+    bool near;                /* where dividends are tested (TeQuotient), the test holds */
     const Ir *factor;         /* likewise, where a product with it may be the quotient */
     const CgGiven *given;
     int n_given;
 } CgPoint;
-/* The division in a statement that a reciprocal of its divisor, a read, can take the place of.  */
-typedef struct {
-    const TeExpr *e;          /* NULL: there is none */
-    const char *by;           /* the function of x, y and 1 / y */
-    double most;              /* it is right for y between 1 / most and most, */
-    const char *also;         /* that this function says yes of, too (NULL: of all), */
-    bool tested;              /* and only where rl_divides says yes of x */
-} CgDivision;
-CgDivision cg_division(const Te *te, const TeStmt *s);
-
 /* The value of e at a point, as type `to`.  Defines shared subexpressions first, so the value is
  * good in the scope that is open now.  */
 Ir cg_expr(const CgPoint *p, const TeExpr *e, TeDtype to);

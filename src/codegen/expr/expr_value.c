@@ -27,42 +27,6 @@ static Ir child_of(Survey *s, const Value *v, int k) { return child_as(s, v, k, 
 
 /* ---- arithmetic ---- */
 
-/* The first division by a read that no condition decides on.  */
-static const TeExpr *find_division(const TeExpr *e) {
-    if (e->kind == TE_DIV && e->type == TE_F32 && e->args[1]->kind == TE_READ) return e;
-    switch (e->kind) {
-    case TE_ADD: case TE_SUB: case TE_MUL: case TE_DIV: case TE_NEG: case TE_CALL: break;
-    default: return NULL;
-    }
-    for (int i = 0; i < e->n_args; i++) {
-        const TeExpr *found = find_division(e->args[i]);
-        if (found) return found;
-    }
-    return NULL;
-}
-
-/* Dividends from +0 to 2^60, and NaN, go without a test: the forms lose the sign of -0.  Quotients
- * below 2^-38 are 0 in small types, so that what is lost of a dividend below 2^-102 does not
- * count.  */
-CgDivision cg_division(const Te *te, const TeStmt *s) {
-    CgDivision d = {.e = s->fast ? NULL : find_division(s->rhs)};
-    TeDtype to = te->tensor[s->tensor].dtype;
-    if (!d.e) return d;
-    TeRealRange x = te_real_range(te, s, d.e->args[0]);
-    bool small = to == TE_F16 || to == TE_F8E4M3 || to == TE_F8E5M2;
-    d.tested = x.lo < 0 || x.minus_zero || x.hi > 0x1p60;
-    d.by = "rl_div_by";
-    d.most = 0x1p32;
-    if (d.tested) return d;
-    if (small && d.e == s->rhs) {
-        d.most = 0x1p64;
-        return d;
-    }
-    d.by = "rl_div_low";
-    d.also = "rl_not_ones";
-    return d;
-}
-
 static const char *integer_name(const Value *v) {
     return v->e->type == TE_I64 && !v->narrow ? "i64" : "i32";
 }
@@ -78,10 +42,10 @@ static Ir widened(const Survey *s, const Value *v, Ir first) {
 static Ir by_inverse(const Survey *s, const Value *v, Ir x, Ir y) {
     const CgPoint *at = s->at;
     if (v->e->kind != TE_DIV || !at->inverse || v->e->args[1]->kind != TE_READ) return NULL;
-    CgDivision d = cg_division(s->cg->te, at->stmt);
+    TeQuotient q = te_quotient(s->cg->te, at->stmt);
     Ir inverse = at->inverse[v->e->args[1]->v.ref];
-    if (!d.e || !te_expr_same(v->e, d.e) || !inverse) return NULL;
-    return ir_call(s->cg, ir_type(IR_F32), d.by, 3, x, y, inverse);
+    if (!q.e || !te_expr_same(v->e, q.e) || !inverse || (q.tested && !at->near)) return NULL;
+    return ir_call(s->cg, ir_type(IR_F32), q.low ? "rl_div_low" : "rl_div_by", 3, x, y, inverse);
 }
 
 /* The product with the divisor's reciprocal, where that may stand for the quotient; or NULL.  */

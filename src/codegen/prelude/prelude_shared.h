@@ -117,8 +117,7 @@
         "    return x " sign " y || x != x ? x : y;\n"                                             \
         "}\n"}
 
-/* x / y, correctly rounded, by r, the reciprocal of y as it is rounded; row_divide.c says
- * where.  */
+/* x / y, correctly rounded, by r, the reciprocal of y as it is rounded; divide.c says where.  */
 #define DIV_BY                                                                                     \
     {"rl_div_by", 0,                                                                               \
      FN "float rl_div_by(float x, float y, float r) {\n"                                           \

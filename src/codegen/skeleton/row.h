@@ -51,13 +51,6 @@ void row_declare(Kernel *k, int n);       /* registers of source n, */
 void row_load(Kernel *k, int n);          /* loads into them for vector u, and element v of it */
 Ir row_element(const Kernel *k, int n);
 void row_widen(Kernel *k, int n, int pass);              /* what it is kept as, at its first pass */
-/* row_divide.c: does a pass divide by values of the row, that is, multiply by their reciprocals;
- * does that depend on what is divided?  */
-bool row_divides(const Kernel *k, int pass);
-bool row_tests_dividends(const Kernel *k, int pass);
-void row_test_dividends(Kernel *k, int pass, Ir near);   /* at an element */
-/* Defines the reciprocals, by tensor, and gives the test of the row that they may be used.  */
-Ir row_invert(Kernel *k, int pass, Ir *inverse);
 /* row_reduce.c: values per row.  */
 Partials row_partials(const Kernel *k, int pass);
 bool row_makes(const Kernel *k, int tensor, int pass);

@@ -233,7 +233,8 @@ typedef struct {
     bool online;
 } Lanes;
 
-static void evaluate_lanes(Kernel *k, const Lanes *x) {
+static void evaluate_lanes(Kernel *k, const void *of) {
+    const Lanes *x = of;
     open_lanes(k);
     give_values(k, x->pass);
     elements_statements(k, facts(k)->group, mask_of(k, x->pass, x->online), x->partials, x->out);
@@ -249,17 +250,13 @@ static void tested_lanes(Kernel *k, const Lanes *x) {
     Ir near = ir_variable(cg, IR_BOOL, "near", k->walk.divides);
     open_lanes(k);
     give_values(k, x->pass);
-    row_test_dividends(k, x->pass, near);
+    divide_test(k, facts(k)->group, mask_of(k, x->pass, false), near);
     ir_close(cg);
     k->at.n_vector = given;
-    ir_if(cg, near);
-    evaluate_lanes(k, x);
-    k->at.n_vector = given;
-    ir_else(cg);
-    k->at.inverse = NULL;
-    evaluate_lanes(k, x);
+    k->at.near = true;
+    divide_either(k, near, inverse, evaluate_lanes, x);
+    k->at.near = false;
     k->at.inverse = inverse;
-    ir_close(cg);
 }
 
 static void compute(Kernel *k, const Partials *p, int pass, bool online) {
@@ -283,7 +280,7 @@ static void compute(Kernel *k, const Partials *p, int pass, bool online) {
         if (runs(k, i, pass)) give_sources(k, i, pass);
     }
     Lanes lanes = {p, out, pass, online};
-    if (k->at.inverse && row_tests_dividends(k, pass)) tested_lanes(k, &lanes);
+    if (k->at.inverse && divide_tests(k, g, mask_of(k, pass, false))) tested_lanes(k, &lanes);
     else evaluate_lanes(k, &lanes);
     for (int i = 0; i < g->n; i++) {
         if (!out[i].stored) continue;
@@ -332,31 +329,29 @@ static void fetch(Kernel *k, int pass) {
     elements_end(k);
 }
 
-static void evaluate_step(Kernel *k, int pass) {
+static void evaluate_step(Kernel *k, const void *of) {
+    int pass = *(const int *)of;
     Partials p = row_partials(k, pass);
     reduction_step(k, &p, 0, compute, pass);
 }
 
 static void evaluate(Kernel *k, int pass) {
-    Ir *inverse = ARENA_ARRAY(k->cg->arena, Ir, k->cg->te->n_tensor);
-    if (!row_divides(k, pass)) {
-        evaluate_step(k, pass);
-        return;
+    const RowGroup *g = facts(k)->group;
+    uint64_t mask = mask_of(k, pass, false);
+    Ir *inverse = ARENA_ARRAY(k->cg->arena, Ir, k->cg->te->n_tensor), test = NULL;
+    bool any = divide_any(k, g, mask);
+    if (any) {
+        ir_scope(k->cg);
+        test = divide_invert(k, g, mask, inverse);
     }
-    ir_scope(k->cg);
-    Ir test = row_invert(k, pass, inverse);
-    bool tested = row_tests_dividends(k, pass);
-    if (tested) k->walk.divides = ir_let_as(k->cg, IR_BOOL, "divides", test);
-    else ir_if(k->cg, test);
-    k->at.inverse = inverse;
-    evaluate_step(k, pass);
+    if (any && divide_tests(k, g, mask)) {
+        k->walk.divides = ir_let_as(k->cg, IR_BOOL, "divides", test);
+        k->at.inverse = inverse;
+        test = NULL;
+    }
+    divide_either(k, test, inverse, evaluate_step, &pass);
     k->at.inverse = NULL;
-    if (!tested) {
-        ir_else(k->cg);
-        evaluate_step(k, pass);
-        ir_close(k->cg);
-    }
-    ir_close(k->cg);
+    if (any) ir_close(k->cg);
 }
 
 /* Opens the loop over steps, or what stands for it; false: nothing.  */

@@ -67,6 +67,17 @@ typedef struct {
 } TeRealRange;
 TeRealRange te_real_range(const Te *te, const TeStmt *s, const TeExpr *e);
 
+/* The division in a statement that a reciprocal of its divisor, a read, can take the place of
+ * (codegen/elements/divide.c has the proof).  */
+typedef struct {
+    const TeExpr *e;          /* NULL: there is none */
+    double most;              /* it is right for divisors between 1 / most and most, */
+    bool tested;              /* only where dividends are tested, */
+    bool low;                 /* with more steps, since quotients may be subnormal, and not for
+                               * divisors whose bits are all ones */
+} TeQuotient;
+TeQuotient te_quotient(const Te *te, const TeStmt *s);
+
 /* Is every e^x of the op a term of an f32 sum of many, or a term divided by its sum, and nothing
  * else?  Then e^x may be off by what rounding x in f32 does to it (docs/numerics.md).  */
 bool te_exps_are_summed(const Te *te);

@@ -1,6 +1,6 @@
-#include "codegen/skeleton/row.h"
+#include "codegen/elements/elements.h"
 
-/* Division of all elements x of a row by a value y of it, with the bits of a division.
+/* Division of elements x of a row by a value y of it, with the bits of a division.
  *
  * With r = 1 / y rounded to nearest, q = x r and q' = q + (x - q y) r by two fused multiply-adds,
  * q' is x / y rounded to nearest.  Let p be 24, the bits of an f32, and x and y in [1, 2):
@@ -39,57 +39,42 @@
  * were tried. tests/unit/test_row_values.c compares with the host's division next to every such
  * place.  */
 
-static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->task->p, k->task->r); }
-
-static CgDivision division_of(const Kernel *k, int i) {
-    return cg_division(k->cg->te, &k->cg->te->stmt[facts(k)->group->stmt[i]]);
-}
-
-/* Does the group make the tensor, an element at a time?  */
-static bool is_map(const Kernel *k, int tensor) {
-    const RowGroup *g = facts(k)->group;
-    int maker = row_group_maker(k->cg->te, g, tensor);
-    return maker >= 0 && g->role[maker] == ROW_MAP;
-}
-
-/* The value of a row that statement i divides by in this pass: its tensor, or -1.  What is tested
- * has to be known before the element is evaluated.  */
-static int divisor_of(const Kernel *k, int i, int pass) {
-    const RowFacts *f = facts(k);
-    CgDivision d = division_of(k, i);
-    if (!d.e || f->group->role[i] != ROW_MAP || !(f->eval[i] >> pass & 1)) return -1;
-    int by = d.e->args[1]->v.ref;
-    if (row_group_maker(k->cg->te, f->group, by) < 0 || is_map(k, by) || !k->at.made[by])
-        return -1;
-    ReadList reads = access_reads(d.e->args[0]);
-    for (int j = 0; j < reads.n && d.tested; j++) {
-        if (is_map(k, reads.at[j]->v.ref)) return -1;
+/* The division of statement i, one of those in `mask`, by a value that is known; e NULL: it has
+ * none.  What is tested has to be known before the element is evaluated.  */
+static TeQuotient quotient(const Kernel *k, const RowGroup *g, uint64_t mask, int i) {
+    const Te *te = k->cg->te;
+    TeQuotient q = mask >> i & 1 ? rtile_quotient(te, g, i) : (TeQuotient){0};
+    if (q.e && !k->at.made[q.e->args[1]->v.ref]) q.e = NULL;
+    ReadList reads = q.e && q.tested ? access_reads(q.e->args[0]) : (ReadList){0};
+    for (int j = 0; j < reads.n; j++) {
+        int maker = row_group_maker(te, g, reads.at[j]->v.ref);
+        if (maker >= 0 && g->role[maker] == ROW_MAP) q.e = NULL;
     }
-    return by;
+    return q;
 }
 
-static bool is_tested(const Kernel *k, int i, int pass) {
-    return divisor_of(k, i, pass) >= 0 && division_of(k, i).tested;
-}
-
-bool row_divides(const Kernel *k, int pass) {
+bool divide_any(const Kernel *k, const RowGroup *g, uint64_t mask) {
     bool any = false;
-    for (int i = 0; i < facts(k)->group->n; i++) any |= divisor_of(k, i, pass) >= 0;
+    for (int i = 0; i < g->n; i++) any |= quotient(k, g, mask, i).e != NULL;
     return any;
 }
 
-bool row_tests_dividends(const Kernel *k, int pass) {
+bool divide_tests(const Kernel *k, const RowGroup *g, uint64_t mask) {
     bool any = false;
-    for (int i = 0; i < facts(k)->group->n; i++) any |= is_tested(k, i, pass);
+    for (int i = 0; i < g->n; i++) {
+        TeQuotient q = quotient(k, g, mask, i);
+        any |= q.e && q.tested;
+    }
     return any;
 }
 
-void row_test_dividends(Kernel *k, int pass, Ir near) {
+void divide_test(Kernel *k, const RowGroup *g, uint64_t mask, Ir near) {
     Cg *cg = k->cg;
-    for (int i = 0; i < facts(k)->group->n; i++) {
-        if (!is_tested(k, i, pass)) continue;
-        CgPoint p = elements_point(k, facts(k)->group->stmt[i], false);
-        Ir x = cg_expr(&p, division_of(k, i).e->args[0], TE_F32);
+    for (int i = 0; i < g->n; i++) {
+        TeQuotient q = quotient(k, g, mask, i);
+        if (!q.e || !q.tested) continue;
+        CgPoint p = elements_point(k, g->stmt[i], false);
+        Ir x = cg_expr(&p, q.e->args[0], TE_F32);
         ir_set(cg, near, ir_both(cg, near, ir_call(cg, ir_type(IR_BOOL), "rl_divides", 1, x)));
     }
 }
@@ -100,17 +85,35 @@ static Ir within(const Cg *cg, Ir y, double least, double most) {
                    ir_binary(cg, IR_LE, y, cg_real(cg, TE_F32, most)));
 }
 
-Ir row_invert(Kernel *k, int pass, Ir *inverse) {
+Ir divide_invert(Kernel *k, const RowGroup *g, uint64_t mask, Ir *inverse) {
     Cg *cg = k->cg;
     Ir test = NULL;
-    for (int i = 0; i < facts(k)->group->n; i++) {
-        int t = divisor_of(k, i, pass);
-        if (t < 0 || inverse[t]) continue;
+    for (int i = 0; i < g->n; i++) {
+        TeQuotient q = quotient(k, g, mask, i);
+        int t = q.e ? q.e->args[1]->v.ref : 0;
         Ir y = k->at.made[t];
-        CgDivision d = division_of(k, i);
-        inverse[t] = ir_let(cg, cg_name(cg, "inverse", t), ir_div(cg, cg_real(cg, TE_F32, 1), y));
-        test = ir_both(cg, test, within(cg, y, 1 / d.most, d.most));
-        if (d.also) test = ir_both(cg, test, ir_call(cg, ir_type(IR_BOOL), d.also, 1, y));
+        if (!q.e) continue;
+        if (!inverse[t])
+            inverse[t] =
+                ir_let(cg, cg_name(cg, "inverse", t), ir_div(cg, cg_real(cg, TE_F32, 1), y));
+        test = ir_both(cg, test, within(cg, y, 1 / q.most, q.most));
+        if (q.low) test = ir_both(cg, test, ir_call(cg, ir_type(IR_BOOL), "rl_not_ones", 1, y));
     }
     return test;
+}
+
+void divide_either(Kernel *k, Ir test, const Ir *inverse, DivideMake *make, const void *of) {
+    Cg *cg = k->cg;
+    int given = k->at.n_vector;
+    if (test) {
+        ir_if(cg, test);
+        k->at.inverse = inverse;
+        make(k, of);
+        k->at.inverse = NULL;
+        k->at.n_vector = given;
+        ir_else(cg);
+    }
+    make(k, of);
+    k->at.n_vector = given;
+    if (test) ir_close(cg);
 }
