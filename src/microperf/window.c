@@ -8,14 +8,14 @@
  * the vector fills it.  A load costs 1.5 instructions, with tests one more and half a one for each
  * register of what stands for elements outside; a row one; narrow types one for each element that
  * is needed; an element of a filter one, as it is narrow one more; a store 3.  Outputs alike, as of
- * several filters, share these loads, not the filters' elements; those of other blocks fetch the
- * source again.  From shared memory: the fill costs 18 instructions per element (position, tests,
- * address, load, store; 6 more for several planes), in rounds of 8 loads under way, each of a DRAM
- * latency; reads of the rows take wavefronts, whose conflicts follow from the distance between
- * patches; blocks that compute have nothing under way, so bytes in flight count by the share of the
- * fill.  One block on its own loads and then works: its chain ends with the clocks that its
- * instructions, or its passes, take it.  Registers: accumulators + row + at most 32 taps + 22,
- * fitted to compiled kernels.
+ * several filters, share these loads, not the filters' elements, each a pass of a warp or one for
+ * each word; those of other blocks fetch the source again.  From shared memory: the fill costs 18
+ * instructions per element (position, tests, address, load, store; 6 more for several planes), in
+ * rounds of 8 loads under way, each of a DRAM latency; reads of the rows take wavefronts, whose
+ * conflicts follow from the distance between patches; blocks that compute have nothing under way,
+ * so bytes in flight count by the share of the fill.  One block on its own loads and then works:
+ * its chain ends with the clocks that its instructions, or its passes, take it.  Registers:
+ * accumulators + row + at most 32 taps + 22, fitted to compiled kernels.
  *
  * Stencils.  A map that reads a tensor at several shifts is a window of its taps.  Each tensor that
  * it reads so (in three dimensions each plane) is a source with a halo of its own; other reads are
@@ -61,6 +61,7 @@ static Area area_of(const Problem *p, const RProg *r) {
 /* Instructions of one thread.  */
 typedef struct {
     double loads, taps, ops;
+    double filters;           /* passes of a warp's loads of filters through L1 */
 } Thread;
 
 static bool is_guarded(const Problem *p, const RProg *r, int source) {
@@ -82,7 +83,7 @@ static double words_outside(const Problem *p, const RProg *r, int source) {
  * outside, what lands narrow as values.  Counted in compiled kernels.  */
 static double load_ops(const Problem *p, const RProg *r, int source) {
     double loads = (double)rprog_window_used(p, r, source, true);
-    double elements = (double)rprog_window_used(p, r, source, false) * rprog_window_lanes(p, r);
+    double elements = (double)rprog_window_used(p, r, source, false);
     double ops = loads * 1.5 + (double)rprog_window_rows(p, r, source);
     if (is_guarded(p, r, source)) ops += loads + elements * words_outside(p, r, source) / 2;
     bool narrow = p->window.source[source].bytes < 4 && !rprog_window_tiled(r, source);
@@ -128,7 +129,8 @@ static Thread thread_of(const Model *m, const RProg *r) {
     t.ops = t.taps * m->slots + rest * load_ops(p, r, 0) +
             filters * (1 + (x->bytes < 4 ? lanes : 0)) + ending_ops(p, r);
     if (!rprog_window_unrolls(p, r)) t.ops += rest * (double)x->extent_r * 10;
-    t.loads += filters / (v->lane < 0 ? WARP : 1);
+    /* One element for all lanes, or another vector for each.  */
+    t.filters = filters * (v->lane < 0 ? 1 : greater(r->vec_n * x->bytes / 4.0, 1));
     return t;
 }
 
@@ -171,7 +173,8 @@ static void price_tiles(const Model *m, const RProg *r, const Thread *t, ViewWor
                                    (double)rprog_window_tile(m->p, r).across, 0);
     w->ops += f.ops;
     w->wavefronts = f.wavefronts +
-                    threads / WARP * (t->loads * shared_passes(m->p, r) + stores * passes);
+                    threads / WARP *
+                        (t->loads * shared_passes(m->p, r) + t->filters + stores * passes);
     double resident = lesser(r->blocks_per_sm, greater(w->blocks / m->sms, 1));
     /* Blocks that compute have nothing under way: half of the others compute beside them.  */
     double issue = t->ops * resident * r->threads / WARP / m->issue / 2;
@@ -242,6 +245,16 @@ static double there(const Problem *p, const RProg *r, int source) {
                           (double)rprog_window_rows(p, r, source));
 }
 
+/* Bytes between what neighbouring threads read, in the mean, where those of several filters side by
+ * side read the same.  */
+static double step_beside(const Problem *p, const RProg *r) {
+    const WindowSource *x = &p->window.source[0];
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    double stride = (double)p->te->tensor[x->access.tensor].stride[x->dim_n].value;
+    double sharing = (double)s->index[p->window.lane].hi.value / r->vec_n;
+    return (double)(r->thread.extent[AX_N] * x->step_n) * stride * x->bytes / sharing;
+}
+
 /* Passes of a thread's loads through L1.  */
 static double load_passes(const Problem *p, const RProg *r, const Thread *t, double run) {
     const WindowView *v = &p->window;
@@ -250,9 +263,11 @@ static double load_passes(const Problem *p, const RProg *r, const Thread *t, dou
         const WindowSource *x = &v->source[k];
         double width = rprog_window_width(p, r, k) * x->bytes, step = width;
         if (v->along) step = (double)(r->thread.extent[AX_N] * x->step_n) * x->bytes;
+        else if (v->beside) step = step_beside(p, r);
         else if (v->lane < 0) step = SECTOR;
         double pitch = pitch_of(p, r, x);
-        if (!v->map) return t->loads * there(p, r, k) * mp_view_passes(width, step, run, pitch);
+        if (!v->map)
+            return t->loads * there(p, r, k) * mp_view_passes(width, step, run, pitch) + t->filters;
         double loads = (double)rprog_window_used(p, r, k, true);
         passes += loads * mp_view_passes(width, step, run, pitch);
         left -= loads;

@@ -17,7 +17,7 @@ static void summary(const Problem *p, const Device *dev, const RProg *r, Buf *ou
 
 /* Elements that a patch reads of a source.  */
 static double loaded(const Problem *p, const RProg *r, int source) {
-    return (double)rprog_window_used(p, r, source, false) * rprog_window_lanes(p, r);
+    return (double)rprog_window_used(p, r, source, false);
 }
 
 static int taps_of(const WindowView *v, int source) {
@@ -52,7 +52,7 @@ static void explain_source(const Problem *p, const RProg *r, int source, Buf *ou
                    "first that is needed\n", rprog_window_width(p, r, source) * x->bytes,
                    rprog_window_shift(p, r, source), mp_plural(rprog_window_shift(p, r, source)));
     else
-        buf_printf(out, "  loads: %d bytes\n", r->vec_n * x->bytes);
+        buf_printf(out, "  loads: %d bytes\n", rprog_window_width(p, r, source) * x->bytes);
 }
 
 static void explain(const Story *s) {

@@ -45,7 +45,8 @@
  *
  * The `window` skeleton (reductions over windows that overlap or abut, and maps that read a tensor
  * at several shifts; Problem.window): a thread computes a patch of thread.m rows (index p) by
- * thread.n columns (index q), of vec_n neighbours along window.lane if there is one, for thread.k
+ * thread.n columns (index q), of vec_n neighbours along window.lane if there is one (which have
+ * elements of the input each, or, window.beside, as filters do, the same ones), for thread.k
  * neighbours along window.alike, such as filters, which share what they read.  Rows of the input
  * slide through registers: each is loaded once, vec_n elements at a time (for window.along: from
  * multiples of vec_n on, of sources beside the first as wide as they allow), and adds to every
@@ -246,8 +247,8 @@ typedef struct {
 } WindowTile;
 WindowTile rprog_window_tile(const Problem *p, const RProg *r);
 int64_t rprog_window_rows(const Problem *p, const RProg *r, int source);
-/* Loads of a patch from a source, or elements (of lanes, their vectors); those that no tap needs
- * (of a reduction, elements alone) are left out: the compiler does, and narrows loads.  */
+/* Loads of a patch from a source, or elements; those that no tap needs (of a reduction's vectors,
+ * elements alone) are left out: the compiler does, and narrows loads.  */
 int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loads);
 /* Which subscripts of what a thread loads of a source, or a block of its tile, may lie outside of
  * the tensor at some size and so are tested; bit d: dimension d.  */

@@ -23,7 +23,7 @@ int64_t rprog_window_patches(const Problem *p, const RProg *r) {
 int rprog_window_width(const Problem *p, const RProg *r, int source) {
     const WindowView *v = &p->window;
     const WindowSource *x = &v->source[source];
-    int width = r->vec_n;
+    int width = v->beside ? 1 : r->vec_n;
     if (!v->along || rprog_window_tiled(r, source)) return width;
     while (width > x->load_vec || r->thread.extent[AX_N] * x->step_n % width) width /= 2;
     return width;
@@ -131,37 +131,50 @@ static int64_t element_of(const Problem *p, const RProg *r, const WindowTap *tap
            tap->s * x->dil_n;
 }
 
-/* Elements of a reduction's row that its outputs need: each one's taps without those that it shares
- * with the next output before it whose taps lie at the same places.  */
-static int64_t used_of_row(const Problem *p, const RProg *r) {
-    const WindowSource *x = &p->window.source[0];
-    int64_t outputs = r->thread.extent[AX_N], taps = x->extent_s;
-    int64_t apart = x->dil_n / gcd64(x->dil_n, x->step_n), moved = apart * x->step_n / x->dil_n;
+/* Places that neighbouring outputs need along a dimension: each one's taps without those that it
+ * shares with the next output before it whose taps lie at the same places.  */
+static int64_t places(int64_t outputs, int64_t step, int64_t taps, int64_t dil) {
+    int64_t apart = dil / gcd64(dil, step), moved = apart * step / dil;
     int64_t shared = moved < taps ? taps - moved : 0;
     return outputs * taps - (outputs > apart ? outputs - apart : 0) * shared;
 }
 
-int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loads) {
+/* What a reduction uses; a load of one element that no tap needs is not made.  */
+static int64_t used_of_sum(const Problem *p, const RProg *r, bool loads) {
+    const WindowSource *x = &p->window.source[0];
+    int64_t m = r->thread.extent[AX_M];
+    int64_t rows = m == 1 ? x->extent_r : places(m, x->step_m, x->extent_r, x->dil_m);
+    if (loads && p->window.along) return rows * rprog_window_loads(p, r, 0);
+    return rows * places(r->thread.extent[AX_N], x->step_n, x->extent_s, x->dil_n);
+}
+
+/* Loads, or places.  */
+static int64_t used(const Problem *p, const RProg *r, int source, bool loads) {
     enum { WORDS = 128, BITS = 64 };      /* a bit for each element that a thread may load */
     const WindowView *v = &p->window;
     int width = v->along ? rprog_window_width(p, r, source) : 1;
     int64_t row_size = rprog_window_loads(p, r, source) * width;
-    int64_t all = rprog_window_rows(p, r, source) * row_size, used = 0;
+    int64_t all = rprog_window_rows(p, r, source) * row_size, count = 0;
     uint64_t seen[WORDS] = {0};
     int run = loads ? width : 1;
-    if (!v->map && !loads) return rprog_window_rows(p, r, source) * used_of_row(p, r);
-    if (!v->map || all > WORDS * BITS) return all / run;
+    if (!v->map) return used_of_sum(p, r, loads);
+    if (all > WORDS * BITS) return all / run;
     for (int t = 0; t < v->n_tap; t++) {
         if (v->tap[t].source != source) continue;
         for (int i = 0; i < r->thread.extent[AX_M]; i++) {
             for (int j = 0; j < r->thread.extent[AX_N]; j++) {
                 int64_t n = element_of(p, r, &v->tap[t], row_size, i, j) / run;
-                used += !(seen[n / BITS] >> n % BITS & 1);
+                count += !(seen[n / BITS] >> n % BITS & 1);
                 seen[n / BITS] |= UINT64_C(1) << n % BITS;
             }
         }
     }
-    return used;
+    return count;
+}
+
+int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loads) {
+    bool several = !loads && !p->window.beside;
+    return used(p, r, source, loads) * (several ? rprog_window_lanes(p, r) : 1);
 }
 
 /* Multiply-adds (taps) of the body that is unrolled.  */
@@ -183,7 +196,7 @@ bool rprog_window_unrolls(const Problem *p, const RProg *r) {
 static int64_t words_of_inputs(const Problem *p, const RProg *r) {
     int64_t words = 0;
     for (int k = 0; k < p->window.n_source; k++)
-        words += rprog_window_used(p, r, k, false) * (p->window.lane < 0 ? 1 : r->vec_n) *
+        words += rprog_window_used(p, r, k, false) *
                  hal_words(p->window.source[k].value_bytes);
     return words;
 }
@@ -198,7 +211,7 @@ static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
     /* The compiler loads late, or folds early, a part of what all outputs need.  */
     if (v->map) return FIXED + words_of_inputs(p, r) * 3 / 4 + words * 2 * r->store_vec;
     int64_t outputs = rprog_window_outputs(p, r);
-    int64_t loaded = rprog_window_loads(p, r, 0) * r->vec_n;
+    int64_t loaded = rprog_window_loads(p, r, 0) * rprog_window_width(p, r, 0);
     int64_t taps = p->n_reads > 1 ? x->extent_s * x->extent_r * filters : 0;
     /* Narrow elements land before they become values.  */
     int64_t landing = x->bytes < 4 && r->keep != KEEP_SHARED ? (loaded * x->bytes + 3) / 4 : 0;
@@ -264,7 +277,8 @@ static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     if (v->others_move && has_ragged(p, r))
         return "another read would leave its tensor where patches are ragged";
     if ((why = check_vector(p, r))) return why;
-    if ((v->map ? words_of_inputs(p, r) : rprog_window_loads(p, r, 0) * r->vec_n) > LOADED_MAX)
+    int64_t row = rprog_window_loads(p, r, 0) * rprog_window_width(p, r, 0);
+    if ((v->map ? words_of_inputs(p, r) : row) > LOADED_MAX)
         return "too much of the input in registers";
     if (rprog_window_body(p, r) > UNROLL_MAX) return "the unrolled body is too long";
     if (r->split != 1) return "a window program has no split";

@@ -102,6 +102,8 @@ typedef struct {
     int64_t divisor_q, divisor_p;   /* divide extent_q, extent_p at all run-time sizes */
     bool along;               /* dim_n is the contiguous one; else index `lane` is, or none */
     int lane;                 /* spatial index that is contiguous in the read, not q; < 0: none */
+    bool beside;              /* lane is contiguous in the outputs instead, and the window of a
+                               * reduction does not move with it */
     int alike;                /* of a reduction: one that the window does not move with, of static
                                * extent: outputs along it share what they read of it; < 0: none */
     int64_t extent_alike;

@@ -47,6 +47,38 @@ static int lane_vector(const Problem *p, const WindowSource *x, const FusedAxis 
     return span_vector(&span, axis, align);
 }
 
+/* The last index that neither the window nor tests of it see, as filters of a convolution.  */
+static int alike_of(const TeStmt *s, const WindowView *v) {
+    uint32_t uses = access_uses(v->source[0].read);
+    for (int i = s->n_left - 1; i >= 0 && !v->map; i--) {
+        bool taken = i == v->q || i == v->p || i == v->lane;
+        if (!taken && !(uses >> i & 1) && !s->index[i].hi.expr && view_extent(s, i) > 1) return i;
+    }
+    return -1;
+}
+
+/* Neighbours along an index that one store, and one load of each read beside the window, can have;
+ * 1: none.  */
+static int vector_beside(const Problem *p, int index, int align) {
+    const TeStmt *s = view_root(p);
+    ReadList read = access_reads(s->rhs);
+    FusedAxis axis = {.extent = 1};
+    int64_t run;
+    int vec = 1;
+    if (index < 0) return 1;
+    view_digit(s, index, &axis);
+    view_stores(p, &axis, align, &vec, &run);
+    for (int i = 0; i < read.n && vec > 1; i++) {
+        Access a;
+        access_read(p->te, s, read.at[i], &a);
+        if (!(access_uses(read.at[i]) >> index & 1)) continue;
+        Span span = span_of_read(p->te, s, &a);
+        int most = a.affine ? span_vector(&span, &axis, align) : 1;
+        if (most < vec) vec = most;
+    }
+    return vec;
+}
+
 static void describe_lanes(Problem *p, int align) {
     const TeStmt *s = view_root(p);
     WindowView *v = &p->window;
@@ -58,6 +90,10 @@ static void describe_lanes(Problem *p, int align) {
     v->lane = v->along ? -1 : view_contiguous(s, &first->access);
     if (v->lane == v->q || v->lane == v->p) v->lane = -1;
     v->vec = v->out_vec = 1;
+    int filters = v->along || v->lane >= 0 ? -1 : alike_of(s, v);
+    int beside = vector_beside(p, filters, align);
+    v->beside = beside > 1;
+    if (v->beside) v->lane = filters;
     if (v->along || v->lane >= 0) {
         view_digit(s, v->along ? v->q : v->lane, &axis);
         view_stores(p, &axis, align, &v->out_vec, &run);
@@ -66,7 +102,7 @@ static void describe_lanes(Problem *p, int align) {
         WindowSource *x = &v->source[i];
         x->load_vec = v->along ? aligned_loads(p, x, align) : 1;
         if (v->lane < 0) continue;
-        int vec = lane_vector(p, x, &axis, align);
+        int vec = v->beside ? beside : lane_vector(p, x, &axis, align);
         if (i == 0 || vec < v->vec) v->vec = vec;
     }
 }
@@ -81,16 +117,6 @@ static bool others_move(const TeStmt *s, const WindowView *v) {
         if (uses >> v->q & 1 || (v->p >= 0 && uses >> v->p & 1)) return true;
     }
     return false;
-}
-
-/* The last index that neither the window nor tests of it see, as filters of a convolution.  */
-static int alike_of(const TeStmt *s, const WindowView *v) {
-    uint32_t uses = access_uses(v->source[0].read);
-    for (int i = s->n_left - 1; i >= 0 && !v->map; i--) {
-        bool taken = i == v->q || i == v->p || i == v->lane;
-        if (!taken && !(uses >> i & 1) && !s->index[i].hi.expr && view_extent(s, i) > 1) return i;
-    }
-    return -1;
 }
 
 /* The first source's step along the flattened outer indices.  */
@@ -182,14 +208,13 @@ static int sliding(const Te *te, const TeStmt *s, const Access *a, int dim[2]) {
 }
 
 void rtile_window(Problem *p, int align) {
-    enum { FEW = 8 };         /* of both sides, so that tiles in shared memory reuse something */
+    /* Of both sides and of channels, so that tiles in shared memory reuse something.  */
+    enum { FEW = 8 };
     const TeStmt *s = view_root(p);
     const Te *te = p->te;
     WindowView *v = &p->window;
     int dim[2];
     if (te_positional(s->rhs) || p->column.n_sum > 1) return;
-    int64_t m = p->con.axis[AX_M].extent, n = p->con.axis[AX_N].extent;
-    if (view_reuses(p) && m > FEW && n > FEW) return;
     WindowSource x = {.dim_m = -1, .extent_r = 1};
     x.read = view_widest(te, s, s->rhs->args[0], has_window, &x.access);
     if (!x.read) return;
@@ -214,4 +239,6 @@ void rtile_window(Problem *p, int align) {
     v->n_source = 1;
     v->source[0] = x;
     window_describe(p, align);
+    int64_t m = p->con.axis[AX_M].extent, n = p->con.axis[AX_N].extent;
+    v->fits &= !view_reuses(p) || m <= FEW || n <= FEW || v->rest <= FEW;
 }

@@ -172,6 +172,17 @@ static const Small table[] = {
     WINDOW("groups of few channels", "param N=2, G=3, C=2, F=2, H=6, W=8; op f(X: f32[N,G,C,H,W],"
            " K: f32[G,F,C,3,3]) -> Y: f32[N,G,F,H,W] { Y[n,g,f,p,q] +="
            " (X[n,g,c,p+r-1,q+s-1] else 0) * K[g,f,c,r,s]; }"),
+    WINDOW("filters side by side", SIZES(2, 3, 13, 11, 3, 3, 2, 1, 1) "op f(X: f32[N,H,W,C],"
+           " K: f32[R,S,C,16], b: f32[16]) -> Y: f32[N,P,Q,16] { t[n,p,q,f] +="
+           " (X[n,p*st+r-pad,q*st+s-pad,c] else 0) * K[r,s,c,f];"
+           " Y[n,p,q,f] = max(t[n,p,q,f] + b[f], 0); }"),
+    WINDOW("dilated filters side by side", SIZES(4, 2, 16, 19, 5, 3, 2, 3, 2)
+           "op f(X: f64[N,H,W,C], K: f64[R,S,C,12]) -> Y: f64[N,P,Q,12] { Y[n,p,q,f] +="
+           " (X[n,p*st+r*dil-pad,q*st+s*dil-pad,c] else 0) * K[r,s,c,f]; }"),
+    WINDOW("filters of halves side by side", "op f(X: f16[5,41,2], K: f16[4,2,24]) ->"
+           " Y: f16[5,41,24] { Y[n,q,f] += (X[n,q+s-2,c] else 0) * K[s,c,f]; }"),
+    WINDOW("erosion by several, side by side", "op f(X: i8[9,13,2], K: i8[3,2,8]) -> Y: i32[9,11,8]"
+           " { Y[n,q,f] = min[c,s](i32(X[n,q+s,c]) - i32(K[s,c,f])); }"),
     WINDOW("bias and relu", SIZES(1, 4, 9, 16, 3, 3, 1, 1, 1) "op f(X: f16[N,C,H,W],"
            " K: f16[C,R,S], b: f16[C], R2: f16[N,C,P,Q]) -> (Y: f16[N,C,P,Q], Z: f32[N,P,Q,C]) {"
            " t[n,c,p,q] += (X[n,c,p*st+r-pad,q*st+s-pad] else 0) * K[c,r,s];"
@@ -411,8 +422,8 @@ static const char *const alike[] = {
     " Y[n,p,q,f] += (X[n,c,p*st+r*dil-pad,q*st+s*dil-pad] else 0) * K[f,c,r,s]; }",
     "op f(X: f16[2,3,4,8,8], K: f16[3,4,4,3,3]) -> Y: f16[2,3,4,8,8] { Y[n,g,f,p,q] +="
     " (X[n,g,c,p+r-1,q+s-1] else 0) * K[g,f,c,r,s]; }",
-    "op f(X: f32[2,9,7,3], K: f32[3,3,3,8]) -> Y: f32[2,9,7,8] { Y[n,p,q,f] +="
-    " (X[n,p+r-1,q+s-1,c] else 0) * K[r,s,c,f]; }",
+    "op f(X: f32[4,9,17,3], K: f32[4,3,3,3,8]) -> Y: f32[4,4,9,17,8] { Y[n,e,p,q,f] +="
+    " (X[n,p+r-1,q+s-1,c] else 0) * K[e,r,s,c,f]; }",
     "op f(X: i8[2,9,16], K: i8[4,3,3]) -> Y: i32[2,4,9,16] { Y[n,f,p,q] = max[r,s]("
     "i32(X[n,p+r-1,q+s-1] else -3) - i32(K[f,r,s])); }",
     "op f(X: bf16[3,40], K: f32[2,5]) -> Y: f32[3,2,40] { Y[n,f,q] += (X[n,q+s-2] else 0)"

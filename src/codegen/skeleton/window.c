@@ -98,7 +98,8 @@ static void add_row(Kernel *k, Ir x) {
     Ir f = ir_count_of(cg, k->window->f, from->extent_s, IR_UNROLL_ALL);
     Ir j = ir_count_of(cg, k->window->j, window_strip(k), IR_UNROLL_ALL);
     Ir at = ir_add(cg, ir_mul_n(cg, j, from->step_n), ir_mul_n(cg, f, from->dil_n));
-    at = lane_of(k, ir_add_n(cg, at, window_row_shift(k, 0)));
+    at = ir_add_n(cg, at, window_row_shift(k, 0));
+    if (!window_view(k)->beside) at = lane_of(k, at);
     k->at.vec = window_lanes(k);
     elements_give(k, root, from->read, ir_element(cg, x, at));
     elements_load_vectors(k, root, e->args[0]);
