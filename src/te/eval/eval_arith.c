@@ -227,20 +227,21 @@ HOT static void arith_int(TeKind kind, TeDtype t, Lanes *restrict x, const Lanes
     lanes_wrap(t, x->i, n);
 }
 
-/* What is no zero has a sign, whatever those of its operands' zeros are.  */
-static void drop_signs(Lanes *x, int n) {
-    for (int j = 0; j < n && !x->plain; j++) {
-        if (x->v[j] != 0 && !(!x->exact && fabs(x->v[j]) <= x->b[j]))
-            x->f[j] &= (uint8_t)~LANE_ANY_ZERO;
+/* What is no zero has a sign, whatever those of its operands' zeros are; a share of what may be
+ * left out may be, too; what a condition masks is so while it is -inf.  Flags count while there are
+ * any.  */
+HOT static void drop_flags(TeKind kind, Lanes *x, int n) {
+    const double *bound = x->exact ? NULL : x->b;
+    uint8_t not_zero = kind == TE_DIV ? LANE_LEFT_OUT : 0, any = 0;
+    for (int j = 0; j < n; j++) {
+        double v = x->v[j], b = bound ? bound[j] : 0;
+        uint8_t f = x->f[j];
+        f &= (uint8_t)~((v != 0) & !(fabs(v) <= b) ? LANE_ANY_ZERO : 0);
+        f &= (uint8_t)~(v != 0 ? not_zero : 0);
+        f &= (uint8_t)~(v != -INFINITY ? LANE_MASKED : 0);
+        any |= x->f[j] = f;
     }
-}
-
-/* A share of what may be left out may be, too; what a condition masks is so while it is -inf.  */
-static void drop_masks(TeKind kind, Lanes *x, int n) {
-    for (int j = 0; j < n && !x->plain; j++) {
-        if (kind == TE_DIV && x->v[j] != 0) x->f[j] &= (uint8_t)~LANE_LEFT_OUT;
-        if (x->v[j] != -INFINITY) x->f[j] &= (uint8_t)~LANE_MASKED;
-    }
+    x->plain = !any;
 }
 
 void lanes_arith(const Node *node, Lanes *x, Lanes *y, int n) {
@@ -262,8 +263,7 @@ void lanes_arith(const Node *node, Lanes *x, Lanes *y, int n) {
         arith_int(node->kind, t, x, y, n);
     }
     lanes_join_flags(x, y, keep, n);
-    drop_signs(x, n);
-    drop_masks(node->kind, x, n);
+    if (!x->plain) drop_flags(node->kind, x, n);
 }
 
 void lanes_negate(TeDtype t, Lanes *x, int n) {
