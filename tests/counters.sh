@@ -4,6 +4,7 @@
 . tests/tap
 export ROLLER_LIBCUDA="$BUILD/simdriver/libcuda.so.1" ROLLER_SIM_PROFILE=a100
 unset CUDA_PATH
+ROLLER_CACHE_DIR=$dir/kernels    # the one kernel is not compiled again
 cd "$dir" || exit 1
 mkdir new old
 ${CC:-cc} -std=c11 -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden "$root/tests/cupti/fake.c" \
