@@ -397,6 +397,7 @@ void rtile_resize(Arena *a, const Problem *p, const Te *sized, int align, Proble
     *out = (Problem){.te = sized, .group = p->group, .con = p->con,
                      .contraction = p->contraction, .permute = p->permute, .next = p->next};
     out->column = (ColumnView){.read = p->column.read, .out = p->column.out, .red = p->column.red};
+    if (!p->window.map) out->window.source[0].read = p->window.source[0].read;
     if (p->con.body) access_resize(sized, &out->con);
     problem_describe(a, align, out);
 }

@@ -216,7 +216,9 @@ void rtile_window(Problem *p, int align) {
     int dim[2];
     if (te_positional(s->rhs) || p->column.n_sum > 1) return;
     WindowSource x = {.dim_m = -1, .extent_r = 1};
-    x.read = view_widest(te, s, s->rhs->args[0], has_window, &x.access);
+    x.read = v->source[0].read;           /* of rtile_resize: the same at other sizes */
+    if (x.read) access_read(te, s, x.read, &x.access);
+    else x.read = view_widest(te, s, s->rhs->args[0], has_window, &x.access);
     if (!x.read) return;
     int slides = sliding(te, s, &x.access, dim);
     if (slides == 0) return;

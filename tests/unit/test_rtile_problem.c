@@ -516,6 +516,20 @@ static void columns_are_those_of_all_sizes(void **state) {
     assert_int_equal(small.column.red.extent, 2);
 }
 
+/* So may the one that has the window: here the weights are the larger ones at small sizes.  */
+static void windows_are_those_of_all_sizes(void **state) {
+    Arena *a = *state;
+    Problem p = problem_of(a, "param H = 4..64;\n"
+        "op f(X: f16[H,H,64], K: f16[8,3,3,64]) -> Y: f16[H,H,8] {"
+        " Y[p,q,f] += (X[p+r-1,q+s-1,c] else 0) * K[f,r,s,c]; }", 0, 0), small;
+    rtile_resize(a, &p, te_sized(a, p.te, (const int64_t[]){4}), 0, &small);
+    const WindowView *x = &p.window, *y = &small.window;
+    assert_true(x->fits && y->fits && x->source[0].read == y->source[0].read);
+    assert_int_equal(y->source[0].dil_n, 1);
+    assert_int_equal(y->q, x->q);
+    assert_int_equal(y->extent_q, 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(plain_matmul, set_up, tear_down),
@@ -536,6 +550,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(promises, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_of_scales, set_up, tear_down),
         cmocka_unit_test_setup_teardown(columns_are_those_of_all_sizes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(windows_are_those_of_all_sizes, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
