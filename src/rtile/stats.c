@@ -67,12 +67,14 @@ static void find_kept(const Te *te, StatFacts *f, const TeStmt *root, bool root_
 
 /* What map i takes of an element when pass p stores it.  */
 static void count_emitted(const Te *te, StatFacts *f, int i, int p) {
+    enum { DIVISION = 10 };   /* in machine code, as those of quotient_ops */
     TeQuotient q = rtile_quotient(te, f->group, i);
     bool inverts = q.e && !q.tested && !(f->folds[i] >> p & 1);
-    double spared = inverts ? EXPR_CALL - quotient_ops(q) : 0;
-    f->emit_ops[p] += stmt_ops(te, &te->stmt[f->group->stmt[i]]) - spared;
-    f->divided_ops[p] += spared;
-    f->quotients[p] += inverts;
+    f->emit_ops[p] += stmt_ops(te, &te->stmt[f->group->stmt[i]]);
+    if (!inverts) return;
+    f->emit_ops[p] -= EXPR_CALL - quotient_ops(q);
+    f->divided_ops[p] += DIVISION - quotient_ops(q);
+    f->quotients[p]++;
 }
 
 StatFacts *stats_facts(Arena *a, const Te *te, const KernelGroup *kernel, const RowGroup *g,
