@@ -284,7 +284,7 @@ static void counts_equal_predictions(void **state) {
     print_message("%d programs, %d aligned and compared, %d with loads split by NVRTC\n", n,
                   compared, split);
     assert_int_equal(wrong, 0);
-    assert_true(split <= compared / 10);
+    assert_true(split <= (compared + 9) / 10);        /* a tenth, also of a few */
     assert_true(compared >= n / 4);
 }
 

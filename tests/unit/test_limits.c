@@ -79,13 +79,16 @@ static const char *freed(Arena *a, const char *text, const char *freedom, bool a
     return buf_str(&out);
 }
 
+/* Of programs that are as fast as each other, as far as the model can tell, the one comes first
+ * that asks less of the pipes: by up to a hundredth of that another may be faster (rank.c).  */
 static void assert_no_slower(RollerCtx *ctx, Arena *a, const RollerProfile *profile,
                              const char *name, const char *text) {
+    static const double as_good = 1.01;
     static const char *const freedom[] = {" @tf32", " @fp32x3", " @fast"};
     RollerEstimate e = estimate_of(ctx, profile, text, NULL);
     for (int i = 0; i < 3; i++) {
         RollerEstimate f = estimate_of(ctx, profile, freed(a, text, freedom[i], i == 2), NULL);
-        if (f.us > e.us * 1.0001)
+        if (f.us > e.us * as_good)
             fail_msg("%s: %g us, with%s %g\n%s", name, e.us, freedom[i], f.us, text);
     }
 }
