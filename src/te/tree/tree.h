@@ -8,7 +8,8 @@
 #include "te/tree/arith.h"
 
 TeExpr *te_expr_copy(Arena *a, const TeExpr *e);
-/* The same with index[i], an expression, in place of index i.  */
+/* The same with index[i], an expression, in place of index i; e has no sums, whose indices are its
+ * own.  */
 TeExpr *te_expr_at(Arena *a, const TeExpr *e, TeExpr *const *index);
 /* An op as te_parse gives it, and with it nothing of what parsing made beside it.  */
 Te *te_copy(Arena *a, const Te *te);
