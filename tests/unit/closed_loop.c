@@ -138,9 +138,11 @@ static void columns(Arena *a, const LoopGpu *g, ComputeUnit *u) {
 }
 
 /* Rates off by a factor of their own, and below what can be issued; latencies longer than a warp
- * keeps the unit busy, and so long that the few instructions around a product in shared memory do
- * not count; fewer warps than there are schedulers have less than their share.  */
+ * keeps the unit busy; those of products in shared memory so long that the instructions around one,
+ * five of integers of two clocks each and a branch, are within the tolerance; fewer warps than
+ * there are schedulers have less than their share.  */
 static void units(Arena *a, const LoopGpu *g, Device *d) {
+    const double around = (5 * 2 + 1) / tolerance;
     double parts = d->limits.subpartitions.value;
     for (int i = 0; i < d->n_unit; i++) {
         ComputeUnit *u = &d->unit[i];
@@ -150,7 +152,7 @@ static void units(Arena *a, const LoopGpu *g, Device *d) {
         double r = fmin(u->rate.value * (g->scale + 0.03 * (i % 5)), 0.9 * g->issue * all);
         double busy = all * (group ? 1 : parts) / r;
         set(&u->rate, r);
-        set(&u->latency, floor(1.3 * busy) + (u->tmem ? 500 : group ? 200 : 5) + i % 4);
+        set(&u->latency, floor(1.3 * busy) + (u->tmem ? 500 : group ? around : 5) + i % 4);
         u->latency.unit = "clk";
         hal_own_family(a, d, u);
         if (u->tmem) {

@@ -179,8 +179,9 @@ static int registers_of(const KernelCase *c, const char *kernel) {
 /* The blocks of a launch that are timed: all of few, or neighbours from four places in it, fewer
  * where each has many of the `points` of its domain, unless they are not `alike`.  They fill SMs,
  * which hold so many `together`.  For each place there is its mirror image, so that the mean is
- * right where lengths grow evenly, as under a causal mask.  */
-enum { PLACES = 4, NEIGHBOURS = 3, MOST_TIMED = PLACES * 32 };
+ * right where lengths grow evenly, as under a causal mask.  Beside each place one more has
+ * its SM alone.  */
+enum { PLACES = 4, NEIGHBOURS = 3, MOST_TIMED = PLACES * 33 };
 static int64_t timed_blocks(int64_t blocks, double points, bool alike, int64_t together,
                             int64_t out[MOST_TIMED]) {
     enum { MANY = 1 << 24, TOO_MANY = 1 << 28 };
@@ -192,7 +193,10 @@ static int64_t timed_blocks(int64_t blocks, double points, bool alike, int64_t t
         int64_t pair = p < places - 1 - p ? p : places - 1 - p;
         int64_t first = (sms - near) * (2 * pair + 1) / (2 * places);
         if (p > pair) first = sms - near - first;
+        bool alone = together > 1;
+        if (p > pair && alone) out[n++] = first * together - 1;
         for (int i = 0; i < near * together; i++) out[n++] = first * together + i;
+        if (p <= pair && alone) out[n] = out[n - 1] + 1, n++;
     }
     return n;
 }

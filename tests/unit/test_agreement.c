@@ -55,9 +55,7 @@ static const struct {
 };
 enum { OPS = sizeof op / sizeof *op };
 
-/* Most are within 1.2.  Farther are a block alone on its SM that meets at barriers, behind which
- * loads begin here and not in the model, and full SMs whose first loads nothing hides.  */
-static const double bound = 1.35, far = 2;
+static const double bound = 1.25, far = 2;
 
 static Device *device_of(Arena *a, const Gpu *g) {
     Device *dev = fixture_device(a, g->profile);

@@ -498,6 +498,53 @@ static void resident_blocks(void **state) {
     }
 }
 
+/* Of two blocks of an SM one keeps its port to L2 busy, the other loads once and then computes for
+ * long.  It does not matter which of them comes first.  */
+static void blocks_side_by_side(void **state) {
+    (void)state;
+    enum { LOADS = 800, CHAIN = 1500 };
+    static const uint32_t data[128];
+    double us[2];
+    run_memory(&r, data, sizeof data);
+    r.launch.grid[0] = 2 * SMS;
+    r.launch.block[0] = 32;
+    for (int first = 0; first < 2; first++) {
+        Buf b = buf_new(r.arena);
+        buf_printf(&b, "mad.wide.u32 %%a0, %%t, 16, %%a0; mov.u32 %%r0, %%ctaid.x;"
+                       "and.b32 %%r0, %%r0, 1; setp.eq.u32 %%p1, %%r0, %d; @%%p1 bra MANY;"
+                       "ld.global.cg.u32 %%r1, [%%a0];", first);
+        for (int k = 0; k < CHAIN; k++) buf_puts(&b, "fma.rn.f32 %r1, %r1, %r1, %r1;");
+        buf_puts(&b, "bra END; MANY:");
+        for (int k = 0; k < LOADS; k++)
+            buf_puts(&b, "ld.global.cg.v4.u32 {%r2, %r3, %r4, %r5}, [%a0];");
+        buf_puts(&b, "add.u32 %r2, %r2, 1; END:");
+        run_clean(&r, run_kernel(r.arena, 1, buf_str(&b)));
+        us[first] = r.report.time_us - 1.7;
+    }
+    near_to(us[0], us[1], "the other order");
+}
+
+/* Loads wait for the port, which no compiler knows.  What waits for the last of them keeps back a
+ * chain behind it, for as long as the port takes longer than to issue them.  */
+static void issue_in_order(void **state) {
+    (void)state;
+    enum { LOADS = 100, CHAIN = 400 };
+    static const uint32_t data[128];
+    double clk[2];
+    run_memory(&r, data, sizeof data);
+    for (int use = 0; use < 2; use++) {
+        Buf b = buf_new(r.arena);
+        buf_puts(&b, "mad.wide.u32 %a0, %t, 16, %a0;");
+        for (int k = 0; k < LOADS; k++)
+            buf_puts(&b, "ld.global.cg.v4.u32 {%r2, %r3, %r4, %r5}, [%a0];");
+        if (use) buf_puts(&b, "add.u32 %r6, %r5, 1;");
+        for (int k = 0; k < CHAIN; k++) buf_puts(&b, "fma.rn.f32 %r1, %r1, %r1, %r1;");
+        run_clean(&r, run_kernel(r.arena, 1, buf_str(&b)));
+        clk[use] = r.report.time_us * MHZ;
+    }
+    near_to(clk[1] - clk[0], (LOADS - 1) * (sizeof data / 48.0 - 1), "what waits is in the way");
+}
+
 /* Neither host threads nor the order of warps matter.  */
 static void time_is_repeatable(void **state) {
     (void)state;
@@ -529,7 +576,7 @@ int main(void) {
         TEST(dram_rates), TEST(latency_of_l1), TEST(reuse_in_l2), TEST(some_blocks),
         TEST(clock_of_a_busy_unit), TEST(busy_pipes), TEST(l2_rates), TEST(movers_of_shared_memory),
         TEST(barriers), TEST(atomics), TEST(launches), TEST(resident_blocks),
-        TEST(time_is_repeatable),
+        TEST(blocks_side_by_side), TEST(issue_in_order), TEST(time_is_repeatable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

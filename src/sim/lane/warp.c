@@ -245,11 +245,12 @@ void sim_quantum(SimWarp *w, int s) {
     const SimCost *cost = w->timer ? w->timer->timing->cost : NULL;
     int quantum = cost ? SIM_TIMED_QUANTUM : SIM_QUANTUM, left = quantum;
     do {
-        const SimInst *i = &code[w->pc++];
+        const SimInst *i = &code[w->pc];
         uint32_t active = w->mask;
+        if (cost && !sim_timer_issue(w, &cost[i - code])) break;
+        w->pc++;
         b->pipe[i->pipe]++;
         c->time += SIM_PIPES_TIMED >> i->pipe & 1;
-        if (cost) sim_timer_issue(w, &cost[i - code]);
         if (i->guard != SLOT_NONE) {
             active &= *sim_u32(w, i->guard) ^ i->guard_flip;
         }

@@ -32,7 +32,11 @@ void sim_wake_barrier(SimBlock *b, int barrier);
  * for them.  Whether there are any.  */
 bool sim_release_joins(SimWarp *w, int rounds);
 
-/* Runs a cluster until all its threads have ended, it stopped, or `budget` quanta are over.  True
- * when it is finished.  */
-bool sim_cluster_run(SimCluster *c, uint64_t budget);
+/* Up to when warps of clusters that share SMs run in the next round: those that are not much later
+ * than the first one, so that pipes serve instructions in the order of time.  The least of `until`
+ * and what the cluster says; UINT32_MAX: none of its warps can run, or the launch is not timed.  */
+uint32_t sim_cluster_until(SimCluster *c, uint32_t until);
+/* Runs a quantum of every warp that can run and is not later.  True when all threads of the cluster
+ * have ended, or it stopped.  */
+bool sim_cluster_run(SimCluster *c, uint32_t until);
 #endif

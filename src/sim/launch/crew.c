@@ -8,7 +8,11 @@
 #include "sim/launch/launch.h"
 #include "sim/lane/warp.h"
 
-enum { SLICE = 256, MOST_RESIDENT = 8192 };
+enum {
+    SLICE = 256,
+    POLL_ROUNDS = 16,         /* what a round in which a block polled takes of the budget */
+    MOST_RESIDENT = 8192
+};
 
 typedef struct {
     Arena *scratch, *results;
@@ -17,23 +21,58 @@ typedef struct {
     SimSm *sm;                /* one for each block of a cluster; NULL: not timed */
 } Worker;
 
-/* One step on behalf of a task, under the recovery points of both arenas.  */
+/* One step on behalf of clusters that share SMs, under the recovery points of both arenas.  */
 typedef struct {
-    SimTask *task;
+    SimTask *task;            /* n in a row; whose place others have taken have none */
+    int n, live;              /* clusters: of all tasks, those that have not ended */
     Worker *worker;
     Arena *scratch;
-    SimCluster *cluster;      /* NULL before the first slice and after the last */
-    uint64_t budget;
+    SimCluster **cluster;     /* of each task; NULL before the first slice, and of those that have
+                               * ended */
+    uint64_t budget;          /* rounds */
     bool good;
 } Step;
 
+static void begin_all(Step *s) {
+    SimCluster **all = ARENA_ARRAY(s->scratch, SimCluster *, s->n);
+    for (int k = 0; k < s->n; k++) {
+        if (s->task[k].cancelled) continue;
+        all[k] = sim_cluster_begin(&s->task[k], s->scratch, s->worker->results);
+        s->live++;
+    }
+    s->cluster = all;
+}
+
+/* Each runs as far in time as the others, and the first one comes first to what they share.  Has
+ * any of them polled?  */
+static bool run_round(Step *s) {
+    Worker *w = s->worker;
+    uint32_t until = UINT32_MAX;
+    bool polled = false;
+    for (int k = 0; k < s->n; k++)
+        if (s->cluster[k]) until = sim_cluster_until(s->cluster[k], until);
+    for (int k = 0; k < s->n; k++) {
+        SimCluster *c = s->cluster[k];
+        uint64_t polls = c ? c->polls : 0;
+        if (!c) continue;
+        bool ended = sim_cluster_run(c, until);
+        polled |= c->polls != polls;
+        if (!ended) continue;
+        sim_cluster_end(&s->task[k], c, &w->total, w->work, w->results);
+        s->cluster[k] = NULL;
+        s->live--;
+    }
+    return polled;
+}
+
 static void step(void *user) {
     Step *s = user;
-    Worker *w = s->worker;
-    if (!s->cluster) s->cluster = sim_cluster_begin(s->task, s->scratch, w->results);
-    if (sim_cluster_run(s->cluster, s->budget)) {
-        sim_cluster_end(s->task, s->cluster, &w->total, w->work, w->results);
-        s->cluster = NULL;
+    uint64_t left = s->budget;
+    if (!s->cluster) begin_all(s);
+    while (left > 0 && s->live > 0) {
+        bool polled = run_round(s) && left < UINT64_MAX / 2;
+        uint64_t cost = polled ? POLL_ROUNDS : 1;
+        left -= cost < left ? cost : left;
     }
     s->good = true;
 }
@@ -51,7 +90,7 @@ static bool run_step(Step *s) {
 typedef struct {
     const SimRun *run;
     SimTask *task;
-    int64_t *first;           /* of those that share SMs, and so run one after another; the end */
+    int64_t *first;           /* of those that share SMs; the end */
     Worker *worker;
     Watch *watch;
 } Crew;
@@ -68,39 +107,41 @@ static void clear_sms(const SimRun *r, SimSm *all) {
         sim_sm_clear(&all[n]);
 }
 
-static bool run_one(const Crew *k, SimTask *task, Worker *w) {
-    if (watch_ended(k->watch)) return false;
-    ArenaMark mark = arena_mark(w->scratch);
-    Step s = {.task = task, .worker = w, .scratch = w->scratch, .budget = UINT64_MAX};
-    bool good = run_step(&s);
-    arena_reset(w->scratch, mark);
-    return good;
+/* The tasks from k->task[from] to `end`, on SMs of their own.  */
+static Step step_of(const Crew *k, Worker *w, int64_t from, int64_t end) {
+    for (int64_t t = from; t < end; t++) k->task[t].sm = w->sm;
+    return (Step){.task = &k->task[from], .n = (int)(end - from), .worker = w};
 }
 
 static bool run_together(void *user, int64_t n, int worker) {
     const Crew *k = user;
     Worker *w = &k->worker[worker];
+    if (watch_ended(k->watch)) return false;
     if (w->sm) clear_sms(k->run, w->sm);
-    for (int64_t t = k->first[n]; t < k->first[n + 1]; t++) {
-        k->task[t].sm = w->sm;
-        if (!run_one(k, &k->task[t], w)) return false;
-    }
-    return true;
+    Step s = step_of(k, w, k->first[n], k->first[n + 1]);
+    s.scratch = w->scratch;
+    s.budget = UINT64_MAX;
+    ArenaMark mark = arena_mark(w->scratch);
+    bool good = run_step(&s);
+    arena_reset(w->scratch, mark);
+    return good;
 }
 
-/* Neighbours share SMs, as many as there are on one at once.  */
-static int64_t part_tasks(Arena *a, const SimTasks *all, int64_t together, int64_t **first) {
+/* Neighbours share SMs.  */
+static int64_t part_tasks(Arena *a, const SimTasks *all, const SimRun *r, bool timed,
+                          int64_t **first) {
     int64_t n = 0;
     *first = ARENA_ARRAY(a, int64_t, all->n + 1);
     for (int64_t t = 0; t < all->n; t++) {
         const SimTask *x = &all->task[t];
-        if (t == 0 || x[-1].cluster / together != x->cluster / together) (*first)[n++] = t;
+        bool same = timed && t > 0 && sim_place(r, x[-1].cluster) == sim_place(r, x->cluster);
+        if (!same) (*first)[n++] = t;
     }
     (*first)[n] = all->n;
     return n;
 }
 
-/* Clusters that have begun.  */
+/* Those that have begun.  */
 typedef struct {
     Step *step;
     int n;
@@ -111,7 +152,7 @@ static void drop_live(void *p) {
     while (x->n > 0) arena_destroy(x->step[--x->n].scratch);
 }
 
-/* Runs every live cluster for a slice; the finished ones leave.  */
+/* Runs all for a slice; the finished ones leave.  */
 static bool run_live(Live *x) {
     int kept = 0;
     bool good = true;
@@ -120,29 +161,37 @@ static bool run_live(Live *x) {
         Step ran = x->step[k];
         x->step[k] = x->step[kept];
         x->step[kept] = ran;
-        if (good && ran.cluster) kept++;
+        if (good && ran.live) kept++;
     }
     while (x->n > kept) arena_destroy(x->step[--x->n].scratch);
     return good;
 }
 
-/* The task that begins next, behind those whose place others have taken; NULL: there is none.  */
-static SimTask *next_task(const Crew *k, int64_t n_task, int64_t *next) {
-    if (*next == n_task) return NULL;
+/* From *next on, behind tasks whose place others have taken: does one begin?  */
+static bool next_begins(const Crew *k, int64_t n_task, int64_t *next) {
+    if (*next == n_task) return false;
     SimWaiting *x = &k->task->run->waiting;
     while (x->cluster && (x->n == 0 || k->task[*next].cluster != *x->cluster)) {
         k->task[*next].cancelled = true;
-        if (++*next == n_task) return NULL;
+        if (++*next == n_task) return false;
     }
     if (x->cluster) x->cluster++, x->n--;
-    return &k->task[(*next)++];
+    ++*next;
+    return true;
 }
 
-/* Is a task the first to run of those that share SMs?  *first is where the next such begin.  */
-static bool begins(const Crew *k, const SimTask *task, const int64_t **first) {
-    const int64_t *was = *first;
-    while (task - k->task >= **first) ++*first;
-    return *first != was;
+/* The next tasks that share SMs; false: there are none.  *first is where such begin.  */
+static bool begin_next(Arena *a, const Crew *k, int64_t n_task, const int64_t **first,
+                       int64_t *next, Step *out) {
+    int64_t from = *next;
+    if (!next_begins(k, n_task, next)) return false;
+    while (*next > **first) ++*first;
+    while (*next < **first && next_begins(k, n_task, next)) continue;
+    k->worker->sm = new_sms(a, k->worker->results, k->run);
+    *out = step_of(k, k->worker, from, *next);
+    out->budget = n_task == 1 ? UINT64_MAX : SLICE;
+    out->scratch = arena_create(NULL);
+    return true;
 }
 
 static bool run_serial(Arena *a, const Crew *k, int64_t n_task) {
@@ -152,17 +201,11 @@ static bool run_serial(Arena *a, const Crew *k, int64_t n_task) {
     bool good = true;
     const int64_t *first = k->first;
     for (int64_t next = 0; good && (next < n_task || live->n > 0);) {
+        Step *s = &live->step[live->n];
         if (watch_ended(k->watch)) break;
-        SimTask *task = live->n < MOST_RESIDENT ? next_task(k, n_task, &next) : NULL;
-        if (task) {
-            if (begins(k, task, &first)) k->worker->sm = new_sms(a, k->worker->results, k->run);
-            task->sm = k->worker->sm;
-            Step s = {.task = task,
-                      .worker = k->worker,
-                      .scratch = arena_create(NULL),
-                      .budget = n_task == 1 ? UINT64_MAX : SLICE};
-            good = s.scratch != NULL;
-            if (good) live->step[live->n++] = s;
+        if (live->n < MOST_RESIDENT && begin_next(a, k, n_task, &first, &next, s)) {
+            good = s->scratch != NULL;
+            live->n += good;
         }
         good = good && run_live(live);
     }
@@ -186,7 +229,7 @@ Status sim_run_tasks(Arena *a, Diag *d, const SimTasks *all, const SimRun *run, 
     int threads = serial ? 1 : pool_threads(o->threads);
     if (threads > all->n) threads = all->n > 0 ? (int)all->n : 1;
     Crew crew = {run, all->task, NULL, ARENA_ARRAY(a, Worker, threads), o->watch};
-    int64_t groups = part_tasks(a, all, work ? sim_together(run) : 1, &crew.first);
+    int64_t groups = part_tasks(a, all, run, work != NULL, &crew.first);
     for (int t = 0; t < threads; t++) {
         crew.worker[t].scratch = worker_arena(a);
         crew.worker[t].results = worker_arena(a);

@@ -20,9 +20,20 @@ double sim_resident(const SimRun *r) {
     return n > 1 ? n : 1;
 }
 
-int sim_together(const SimRun *r) {
-    double blocks = (double)r->grid[0] * r->grid[1] * r->grid[2];
-    double most = sim_resident(r), even = ceil(blocks / r->dev->limits.sm_count.value);
-    double n = even < most ? even : most;
-    return n < SIM_RESIDENT ? (int)n : SIM_RESIDENT;
+static double volume(const uint32_t n[3]) { return (double)n[0] * n[1] * n[2]; }
+
+double sim_slots(const SimRun *r) {
+    double cluster = volume(r->cluster), per_sm = sim_resident(r);
+    double all = r->dev->limits.sm_count.value * per_sm;
+    const Curve *c = &r->dev->limits.clusters_resident;
+    if (cluster <= 1 || c->n == 0) return all;
+    return fmax(fmin(all, floor(hal_curve(c, cluster)) * cluster * per_sm), cluster);
+}
+
+int64_t sim_place(const SimRun *r, int64_t cluster) {
+    double slots = sim_slots(r), blocks = volume(r->grid), full = floor(blocks / slots) * slots;
+    double rest = blocks - full, sms = r->dev->limits.sm_count.value;
+    int64_t whole = (int64_t)(full / volume(r->cluster)), each = (int64_t)sim_resident(r);
+    if (cluster < whole) return cluster / each;
+    return whole + (cluster - whole) / (int64_t)ceil(rest / fmin(rest, sms));
 }

@@ -2,10 +2,7 @@
 #include "sim/lane/warp.h"
 #include "sim/timing/timing.h"
 
-enum {
-    POLL_ROUNDS = 16,         /* what a round in which a block polled takes of the budget */
-    PATIENCE = 16             /* rounds that lanes wait at a join while others run */
-};
+enum { PATIENCE = 16 };       /* rounds that lanes wait at a join while others run */
 
 /* Bit n is that of lane first + n, and those behind the last lane follow.  */
 static uint32_t turned(uint32_t lanes, int first) {
@@ -139,39 +136,30 @@ static void check_limit(SimCluster *c) {
     }
 }
 
-/* Up to which time warps of a timed launch run in this round: those that are not much later than
- * the first one, so that pipes serve instructions in the order of time.  */
-static uint32_t horizon(SimCluster *c) {
-    uint32_t first = UINT32_MAX;
-    if (!c->run->timing) return first;
-    for (int n = 0; n < c->n_block * c->block[0].n_warp; n++) {
+uint32_t sim_cluster_until(SimCluster *c, uint32_t until) {
+    uint32_t first = UINT32_MAX - SIM_TIMED_WINDOW;
+    for (int n = 0; n < c->n_warp && c->run->timing; n++) {
         const SimWarp *w = warp_of(c, n);
         if (!w->live || w->now >= first) continue;
         SIM_EACH(s, w->subwarps) if (can_run(w, s)) first = w->now;
     }
-    return first < UINT32_MAX - SIM_TIMED_WINDOW ? first + SIM_TIMED_WINDOW : UINT32_MAX;
+    c->first = first;
+    return first + SIM_TIMED_WINDOW < until ? first + SIM_TIMED_WINDOW : until;
 }
 
-bool sim_cluster_run(SimCluster *c, uint64_t budget) {
-    int warps = c->n_block * c->block[0].n_warp;
-    uint64_t polls = c->polls;
-    while (budget > 0) {
-        bool polled = c->polls != polls, ran = false;
-        uint64_t cost = polled && budget != UINT64_MAX ? POLL_ROUNDS : 1;
-        budget -= cost < budget ? cost : budget;
-        polls = c->polls;
-        uint32_t first = rng_below(&c->rng, (uint32_t)warps);
-        c->until = horizon(c);
-        for (int n = 0; n < warps; n++) {
-            SimWarp *w = warp_of(c, (int)((first + (uint32_t)n) % (uint32_t)warps));
-            if (w->live && w->now <= c->until && run_warp(w)) ran = true;
-            if (w->block->stop) return true;
-        }
-        if (finished(c)) return true;
-        if (watch_ended(c->run->options->watch)) return true;
-        check_limit(c);
-        if (!ran && !sim_async_force(c) && !release_all(c)) report_deadlock(c);
-        if (stopped(c)) return true;
+bool sim_cluster_run(SimCluster *c, uint32_t until) {
+    uint32_t first = rng_below(&c->rng, (uint32_t)c->n_warp);
+    bool ran = false;
+    c->until = until;
+    if (c->first > until && c->first < UINT32_MAX - SIM_TIMED_WINDOW) return false;
+    for (int n = 0; n < c->n_warp; n++) {
+        SimWarp *w = warp_of(c, (int)((first + (uint32_t)n) % (uint32_t)c->n_warp));
+        if (w->live && w->now <= until && run_warp(w)) ran = true;
+        if (w->block->stop) return true;
     }
-    return false;
+    if (finished(c)) return true;
+    if (watch_ended(c->run->options->watch)) return true;
+    check_limit(c);
+    if (!ran && !sim_async_force(c) && !release_all(c)) report_deadlock(c);
+    return stopped(c);
 }

@@ -59,11 +59,14 @@ static double total(const Launch *l, int sum) {
 
 /* ---- one SM ---- */
 
-/* Clocks of so many blocks of an SM along their dependences and pipes; of as many as ran.  */
+/* Clocks of so many blocks of an SM along their dependences and pipes: of as many as ran, or of
+ * the first of more.  */
 static double path_of(const Launch *l, double blocks) {
     int n = (int)least(blocks, SIM_RESIDENT);
-    while (n > 1 && !l->work->paths[n - 1]) n--;
-    return (double)l->work->path[n - 1] / (double)l->work->paths[n - 1] / SIM_TICKS;
+    const SimPaths *p = &l->work->last[n - 1];
+    if (!p->n) p = &l->work->nth[n - 1];
+    if (!p->n && n > 1) return path_of(l, n - 1);
+    return (double)p->ticks / (double)p->n / SIM_TICKS;
 }
 
 /* A slice of a block's time.  */
@@ -264,14 +267,6 @@ static double l2_seconds(const Launch *l) {
 
 static double volume(const uint32_t n[3]) { return (double)n[0] * n[1] * n[2]; }
 
-/* Blocks that are resident at once.  */
-static double slots(const Launch *l) {
-    double cluster = volume(l->run->cluster), all = l->sms * l->per_sm;
-    const Curve *c = &l->dev->limits.clusters_resident;
-    if (cluster <= 1 || c->n == 0) return all;
-    return most(least(all, floor(hal_curve(c, cluster)) * cluster * l->per_sm), cluster);
-}
-
 static double seconds_at(const Launch *l, double hz) {
     double memory = most(l->dram, l->l2), idle, ramp = dram_ramp(l, hz, &idle);
     return most(most(memory, grid_clocks(l, memory * hz) / hz) + idle, ramp);
@@ -309,7 +304,7 @@ double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices
     l.warps = ceil(volume(r->ntid) / 32.0);
     l.sms = r->dev->limits.sm_count.value;
     l.per_sm = sim_resident(r);
-    l.slots = slots(&l);
+    l.slots = sim_slots(r);
     l.active = least(l.sms, l.blocks);
     l.together = least(l.per_sm, ceil(l.blocks / l.active));
     l.whole = whole_of(a, work);

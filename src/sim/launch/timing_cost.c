@@ -82,7 +82,8 @@ static void use_unit(const Costs *c, SimCost *x, int unit, double ops) {
     double own = ops * c->parts / u->rate.value;
     x->work = unit;
     x->ops = (uint64_t)ops;
-    x->own = (uint32_t)(own * SIM_TICKS);    /* sums add what that leaves out (launch/time.c) */
+    x->own = (uint32_t)(own * SIM_TICKS);
+    x->part = (uint32_t)((own * SIM_TICKS - x->own) * SIM_PARTS);
     x->latency = ticks(latency_of(c, u, own));
 }
 
@@ -348,6 +349,7 @@ const SimTiming *sim_timing_new(Arena *a, const SimRun *r) {
         .dram = ticks(figure(&dev->memory[LEVEL_DRAM].latency, 600)),
         .dsmem = ticks(figure(&dev->memory[LEVEL_DSMEM].latency, 200)),
         .smem = ticks(figure(&smem->latency, 30)),
+        .port = SIM_TICKS / figure(&l2->per_sm_max, INFINITY),
         .wavefront = ticks(bytes / figure(&smem->per_sm_max, bytes)),
         .atomic_same = ticks(figure(&o->atomic_same, 32)),
         .atomic_distinct = ticks(figure(&o->atomic_distinct, 1)),

@@ -282,7 +282,8 @@ struct SimCluster {
     Rng rng;                  /* seed and cluster number: adversarial timing, warp order */
     void *async;              /* per-cluster state (cluster barrier, queue) */
     struct SimSm *sm;         /* timing.h: of each block; NULL unless the launch is timed */
-    uint32_t until;           /* warps run up to this time; UINT32_MAX unless it is timed */
+    uint32_t first, until;    /* timed: of its warps that can run the earliest; up to when they
+                               * run */
     bool partial_sync;        /* the kernel orders by mbarriers or by barriers of some warps */
 };
 

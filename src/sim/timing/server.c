@@ -11,19 +11,24 @@
 enum { SLOTS = 1 << 14, ISSUE_SHIFT = 6, PIPE_SHIFT = 4 };
 #define FULL (1u << 31)       /* the rest is the next slot that may have room */
 
+void sim_server_clear(SimServer *p) {
+    p->n = p->rest = 0;
+    p->shift = PIPE_SHIFT;
+}
+
 void sim_sm_clear(SimSm *s) {
     for (int n = 0; n < s->n_pipe; n++) {
-        s->pipe[n].n = 0;
-        s->pipe[n].shift = (n + 1) % s->n_part ? PIPE_SHIFT : ISSUE_SHIFT;
+        sim_server_clear(&s->pipe[n]);
+        if ((n + 1) % s->n_part == 0) s->pipe[n].shift = ISSUE_SHIFT;
     }
     s->path = s->warps = 0;
-    s->blocks = 0;
+    s->blocks = s->ended = 0;
 }
 
 void sim_sm_init(Arena *a, Arena *slots, const SimTiming *t, SimSm *s) {
     s->arena = slots;
     s->n_part = sim_part_pipes(t);
-    s->n_pipe = (int)t->parts * s->n_part + 1;
+    s->n_pipe = (int)t->parts * s->n_part + SIM_WAYS;
     s->pipe = ARENA_ARRAY(a, SimServer, s->n_pipe);
     sim_sm_clear(s);
 }
@@ -64,9 +69,17 @@ uint32_t sim_server_begin(SimServer *p, uint32_t ready) {
     return later(ready, (k << p->shift) + p->slot[k]);
 }
 
-uint32_t sim_server_take(SimSm *s, SimServer *p, uint32_t ready, uint32_t own) {
+uint32_t sim_servers_begin(SimServer *pipe, SimServer *issue, uint32_t ready) {
+    for (uint32_t begin = ready;; ready = begin) {
+        if (pipe) begin = sim_server_begin(pipe, begin);
+        begin = sim_server_begin(issue, begin);
+        if (begin == ready || !pipe) return begin;
+    }
+}
+
+uint32_t sim_server_take(Arena *a, SimServer *p, uint32_t ready, uint32_t own) {
     uint32_t end = ready;
-    if (!p->slot) p->slot = arena_room(s->arena, SLOTS, sizeof *p->slot);
+    if (!p->slot) p->slot = arena_room(a, SLOTS, sizeof *p->slot);
     while (own > 0) {
         uint32_t k = room(p, end), length = 1u << p->shift;
         uint32_t begin = later(end, (k << p->shift) + p->slot[k]);
@@ -77,4 +90,10 @@ uint32_t sim_server_take(SimSm *s, SimServer *p, uint32_t ready, uint32_t own) {
         end = begin + part;
     }
     return end;
+}
+
+uint32_t sim_server_do(Arena *a, SimServer *p, uint32_t ready, const SimCost *x) {
+    uint32_t parts = p->rest + x->part;
+    p->rest = parts % SIM_PARTS;
+    return sim_server_take(a, p, ready, x->own + parts / SIM_PARTS);
 }

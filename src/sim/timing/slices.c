@@ -22,6 +22,10 @@ void sim_slices_fold(SimSlices *s) {
     s->shift++;
 }
 
+static void add_paths(SimPaths *to, const SimPaths *from) {
+    *to = (SimPaths){to->ticks + from->ticks, to->n + from->n};
+}
+
 void sim_slices_merge(SimSlices *to, const SimSlices *from) {
     while (to->shift < from->shift) sim_slices_fold(to);
     for (int k = 0; k < from->used; k++) {
@@ -30,8 +34,8 @@ void sim_slices_merge(SimSlices *to, const SimSlices *from) {
         if (at >= to->used) to->used = at + 1;
     }
     for (int n = 0; n < SIM_RESIDENT; n++) {
-        to->path[n] += from->path[n];
-        to->paths[n] += from->paths[n];
+        add_paths(&to->last[n], &from->last[n]);
+        add_paths(&to->nth[n], &from->nth[n]);
     }
 }
 

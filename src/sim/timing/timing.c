@@ -10,11 +10,14 @@ void sim_timing_begin(SimBlock *b) {
     b->timing = ARENA_NEW(c->arena, SimBlockTime);
     sim_slices_new(c->arena, t->n_work, &b->timing->work);
     SimSm *sm = b->timing->sm = &c->sm[b->rank];
+    sm->blocks++;
     b->timing->lines.most = c->run->gpu->l2_lines;
     b->timing->l1.most = t->l1_sectors;
     for (int n = 0; n < b->n_warp; n++) {
         SimTimer *w = b->warp[n].timer = ARENA_NEW(c->arena, SimTimer);
-        w->ready = ARENA_ARRAY(c->arena, uint32_t, c->run->kernel->file_bytes / 128 + 4);
+        uint32_t registers = c->run->kernel->file_bytes / 128 + 4;
+        w->ready = ARENA_ARRAY(c->arena, uint32_t, registers);
+        sim_issue_new(c->arena, t, registers, &w->order);
         w->pipe = &sm->pipe[sm->warps++ % t->parts * (uint32_t)sim_part_pipes(t)];
         w->timing = t;
         w->block = b->timing;
@@ -27,7 +30,6 @@ void sim_timing_end(SimBlock *b) {
     if (!t) return;
     SimSm *sm = b->timing->sm;
     SimSlices *work = &b->timing->work;
-    int rank = sm->blocks < SIM_RESIDENT ? sm->blocks++ : SIM_RESIDENT - 1;
     uint32_t path = sm->path;
     uint64_t *sum = sim_slices_at(work, 0);
     for (int n = 0; n < b->n_warp; n++) {
@@ -36,8 +38,9 @@ void sim_timing_end(SimBlock *b) {
         sum[sim_work_sum(t, SUM_IN_FLIGHT)] += w->most_in_flight;
     }
     sim_slices_spread(work, sm->path, path, sim_work_sum(t, SUM_PATH), path - sm->path);
-    work->path[rank] += path;
-    work->paths[rank]++;
+    int nth = sm->ended++ < SIM_RESIDENT ? sm->ended - 1 : SIM_RESIDENT - 1;
+    SimPaths *p = sm->ended == sm->blocks ? &work->last[nth] : &work->nth[nth];
+    *p = (SimPaths){p->ticks + path, p->n + 1};
     sm->path = path;
     sim_l2_tell(b);
 }
@@ -120,42 +123,49 @@ static bool queues(const SimCost *x) { return x->issue > 0 && x->kind != COST_ME
 
 /* When an instruction that is ready finds its pipe and the issue of its subpartition free.  */
 static uint32_t turn(const SimTimer *t, const SimCost *x, uint32_t ready) {
-    SimServer *pipe = pipe_of(t, x);
-    if (!queues(x)) return ready;
-    for (uint32_t begin = ready;; ready = begin) {
-        if (pipe) begin = sim_server_begin(pipe, begin);
-        begin = sim_server_begin(issue_of(t), begin);
-        if (begin == ready || !pipe) return begin;
-    }
+    return queues(x) ? sim_servers_begin(pipe_of(t, x), issue_of(t), ready) : ready;
 }
 
 /* It begins then; when its pipe has done it.  */
 static uint32_t take_turn(const SimTimer *t, const SimCost *x) {
     SimServer *pipe = pipe_of(t, x);
     if (!queues(x)) return t->start;
-    sim_server_take(t->block->sm, issue_of(t), t->start, t->timing->slot);
-    return pipe ? sim_server_take(t->block->sm, pipe, t->start, x->own) : t->start;
+    sim_server_take(t->block->sm->arena, issue_of(t), t->start, t->timing->slot);
+    return pipe ? sim_server_do(t->block->sm->arena, pipe, t->start, x) : t->start;
 }
 
-void sim_timer_issue(SimWarp *w, const SimCost *x) {
-    SimTimer *t = w->timer;
-    t->before = *t->now;
-    t->place++;
-    if (x->kind == COST_FREE) return;
+/* When an instruction begins: behind its operands, and in its turn.  */
+static uint32_t begin(SimTimer *t, const SimCost *x) {
     uint32_t start = straight(t, x);
     for (int n = 0; n < x->n_read; n++) start = later(start, t->ready[x->read[n]]);
-    t->start = t->served = turn(t, x, start);
-    *t->now = later(*t->now, t->start);
-    if (!x->accesses) return;
-    const SimBlock *b = w->block;
+    if (!x->ends) start = later(start, sim_issue_begin(t, x));
+    return turn(t, x, start);
+}
+
+/* What the block has counted before an instruction that accesses memory.  */
+static void note_counters(SimTimer *t, const SimBlock *b) {
     t->passes = shared_passes(b);
     t->far_passes = b->timing->passes;
     t->conflicts = b->count.bank_conflicts;
     t->sectors = global_sectors(b);
     t->hits = t->block->hits;
+}
+
+bool sim_timer_issue(SimWarp *w, const SimCost *x) {
+    SimTimer *t = w->timer;
+    t->before = *t->now;
+    if (x->kind != COST_FREE) {
+        t->start = t->served = begin(t, x);
+        *t->now = later(*t->now, t->start);
+        if (t->start > w->block->cluster->until) return false;
+    }
+    t->place++;
+    if (x->kind == COST_FREE || !x->accesses) return true;
+    note_counters(t, w->block);
     t->block->cached = x->cached;
     t->block->far = t->block->missed = t->block->same = false;
     if (x->kind == COST_ARRIVE || x->kind == COST_MEET) *t->now += x->latency;
+    return true;
 }
 
 /* Ticks until what an access to memory loads is there.  */
@@ -174,15 +184,26 @@ static uint64_t moved(const SimCost *x, const SimInst *i, uint32_t active) {
     return (uint64_t)sim_popcount(active) * i->bytes * i->count;
 }
 
-/* An access to memory waits behind others of its SM.  */
-static void serve(SimWarp *w, const SimCost *x, uint64_t bytes) {
-    SimTimer *t = w->timer;
+/* When a way to memory of the SM begins with what is ready, and takes so long.  */
+static uint32_t serve(const SimTimer *t, SimWay way, uint32_t ready, double own) {
     SimSm *sm = t->block->sm;
-    double rate = w->block->cluster->run->dev->mover[x->mover].rate.value;
-    uint32_t moving = rate > 0 ? (uint32_t)((double)bytes * SIM_TICKS / rate) : 0;
-    uint32_t own = later(x->issue, moving);
-    t->served = sim_server_take(sm, &sm->pipe[sm->n_pipe - 1], t->start, own) - own;
-    sums(t)[sim_work_bytes(t->timing, x->mover)] += bytes;
+    return sim_server_take(sm->arena, sim_way(sm, way), ready, (uint32_t)own) - (uint32_t)own;
+}
+
+/* An access to memory waits behind others of its SM: for the banks that shared memory and L1 have
+ * in common, then for the port to L2.  Tensor Memory has a way of its own.  */
+static void serve_access(SimWarp *w, const SimCost *x, uint64_t bytes) {
+    SimTimer *t = w->timer;
+    const SimBlock *b = w->block;
+    const Mover *m = x->mover >= 0 ? &b->cluster->run->dev->mover[x->mover] : NULL;
+    uint64_t near = shared_passes(b) - t->passes, far = b->timing->passes - t->far_passes;
+    double own = (double)(near > far ? near : far) * t->timing->wavefront;
+    if (x->kind == COST_TENSOR && m) own = (double)bytes * SIM_TICKS / m->rate.value;
+    if (m && own < x->issue) own = x->issue;
+    t->served = serve(t, x->kind == COST_TENSOR ? SIM_WAY_TENSOR : SIM_WAY_BANKS, t->start, own);
+    double sectors = (double)(global_sectors(b) - t->sectors);
+    t->served = serve(t, SIM_WAY_PORT, t->served, sectors * 32 * t->timing->port);
+    if (m) sums(t)[sim_work_bytes(t->timing, x->mover)] += bytes;
 }
 
 /* When what an access to memory loads is there.  */
@@ -232,7 +253,7 @@ static void wgmma(SimWarp *w, const SimCost *x, const SimInst *i) {
     if (x->kind == COST_WGMMA) {
         SimServer *pipe = &t->pipe[x->work];
         uint32_t begin = sim_server_begin(pipe, later(t->start, t->wgmma_free));
-        t->wgmma_free = sim_server_take(t->block->sm, pipe, begin, x->own);
+        t->wgmma_free = sim_server_do(t->block->sm->arena, pipe, begin, x);
         sim_slices_spread(&t->block->work, begin, t->wgmma_free, x->work, x->ops);
         t->wgmma_end = later(t->wgmma_end, later(t->wgmma_free, begin + x->latency));
     } else if (x->kind == COST_WGMMA_COMMIT) {
@@ -262,11 +283,13 @@ static void rename(SimTimer *t, const SimCost *x) {
     uint32_t ready = 0;
     for (int n = 0; n < x->n_read; n++) ready = later(ready, t->ready[x->read[n]]);
     results(t, x, ready);
+    sim_issue_rename(t, x);
 }
 
 void sim_timer_fence(const SimWarp *w) {
     w->timer->straight = *w->timer->now;
     w->timer->issued = 0;
+    sim_issue_clear(&w->timer->order, *w->timer->now);
 }
 
 /* The warp's time behind an instruction that was issued for so long: behind all before it.  */
@@ -296,7 +319,7 @@ void sim_timer_done(SimWarp *w, const SimInst *i, const SimCost *x, uint32_t act
         *now = t->before;
         return;
     }
-    if (active && x->mover >= 0 && is_access(x)) serve(w, x, moved(x, i, active));
+    if (active && is_access(x)) serve_access(w, x, x->mover >= 0 ? moved(x, i, active) : 0);
     count_work(w, x);
     uint32_t done = take_turn(t, x);
     if (!active) {                           /* switched off: it takes its place, and no more */
@@ -318,6 +341,7 @@ void sim_timer_done(SimWarp *w, const SimInst *i, const SimCost *x, uint32_t act
     case COST_SLEEP: sleep(w, i); break;
     default: break;
     }
+    if (!x->ends) sim_issue_done(t, x, ready - t->served);
     if (x->kind != COST_ATOMIC) results(t, x, x->kind == COST_WAIT ? *now : ready);
     pass(w, x, issue);
 }

@@ -12,6 +12,7 @@
 #include "sim/state/memory_state.h"
 
 enum { SIM_TICKS = 16 };      /* per clk */
+enum { SIM_PARTS = 256 };     /* per tick */
 /* Most instructions of a warp before others run: few, as who runs first finds the pipes free.  */
 enum { SIM_TIMED_QUANTUM = 16, SIM_TIMED_WINDOW = SIM_TIMED_QUANTUM * SIM_TICKS };
 
@@ -43,6 +44,7 @@ typedef struct {
     uint64_t ops;             /* added to it */
     uint32_t own, latency, issue;         /* ticks: the warp's share of the pipe is busy; see kind;
                                * until the warp's next instruction */
+    uint32_t part;            /* of a tick that `own` leaves out, in SIM_PARTS */
     int mover;                /* of the profile, -1: none */
     bool cached;              /* loads through L1 */
     bool accesses;            /* memory, or synchronises: the block's counters may move with it */
@@ -69,14 +71,17 @@ enum {
 /* Sums by slices of the time of a block, so that a time that waits and a time that works are told
  * apart.  Slices double when a block lasts longer than all of them.  */
 enum { SIM_SLICES = 128, SIM_RESIDENT = 32 };
+/* Ticks from the first instruction of blocks to their end, added up; of how many such.  */
+typedef struct {
+    uint64_t ticks, n;
+} SimPaths;
 typedef struct {
     uint64_t *sum;            /* SIM_SLICES times n_work */
     int n_work;
     int shift;                /* a slice is 1 << shift ticks long */
     int used;                 /* how many may hold something */
-    /* Ticks from the first instruction of n + 1 blocks of an SM to their last, added up; and of how
-     * many such.  */
-    uint64_t path[SIM_RESIDENT], paths[SIM_RESIDENT];
+    /* By n: the time of n + 1 blocks that share an SM, and of the n + 1st of more of them.  */
+    SimPaths last[SIM_RESIDENT], nth[SIM_RESIDENT];
 } SimSlices;
 void sim_slices_new(Arena *a, int n_work, SimSlices *out);
 void sim_slices_fold(SimSlices *s);                   /* makes slices twice as long */
@@ -97,6 +102,7 @@ typedef struct SimTiming {
     uint32_t parts, slot;     /* subpartitions; ticks of one's issue */
     uint32_t l2, dram, dsmem; /* ticks of latency */
     uint32_t smem, wavefront; /* the same; ticks of one pass over the banks */
+    double port;              /* ticks of a byte between SM and L2 */
     uint32_t atomic_same, atomic_distinct;
     uint64_t l1_sectors;      /* that L1 keeps for a block */
 } SimTiming;
@@ -117,26 +123,57 @@ static inline int sim_work_sum(const SimTiming *t, int sum) {
 typedef struct {
     uint32_t *slot;           /* ticks, of 1 << shift */
     uint32_t n;               /* that are in use */
+    uint32_t rest;            /* parts of a tick that it is behind */
     int shift;
 } SimServer;
+/* To memory: the banks of shared memory and L1, the port to L2, Tensor Memory.  */
+typedef enum { SIM_WAY_BANKS, SIM_WAY_PORT, SIM_WAY_TENSOR, SIM_WAYS } SimWay;
 /* The pipes of an SM, for all blocks that share it.  */
 typedef struct SimSm {
     Arena *arena;
-    SimServer *pipe;          /* of each subpartition by SimCost.work, and its issue; then the way
+    SimServer *pipe;          /* of each subpartition by SimCost.work, and its issue; then the ways
                                * of all to memory */
     int n_pipe, n_part;       /* of all; of a subpartition */
     uint32_t warps;           /* that have begun: subpartitions get them in turn */
-    int blocks;               /* that have ended */
+    int blocks, ended;        /* that have begun, that have ended */
     uint32_t path;            /* when the last one did */
 } SimSm;
 static inline int sim_part_pipes(const SimTiming *t) { return sim_work_bytes(t, 0) + 1; }
+static inline SimServer *sim_way(const SimSm *s, SimWay way) {
+    return &s->pipe[s->n_pipe - SIM_WAYS + (int)way];
+}
 /* On `a`, its slots on `slots`.  */
 void sim_sm_init(Arena *a, Arena *slots, const SimTiming *t, SimSm *s);
 void sim_sm_clear(SimSm *s);
 /* When a pipe begins with what is ready.  */
 uint32_t sim_server_begin(SimServer *p, uint32_t ready);
+/* The same of a pipe, or NULL, and of what issues to it.  */
+uint32_t sim_servers_begin(SimServer *pipe, SimServer *issue, uint32_t ready);
 /* Keeps it busy for `own` ticks, not before `ready`; when that ends.  */
-uint32_t sim_server_take(SimSm *s, SimServer *p, uint32_t ready, uint32_t own);
+uint32_t sim_server_take(Arena *a, SimServer *p, uint32_t ready, uint32_t own);
+/* The same for what its pipe is busy with.  */
+uint32_t sim_server_do(Arena *a, SimServer *p, uint32_t ready, const SimCost *x);
+void sim_server_clear(SimServer *p);
+
+/* The order in which a warp issues straight code, as a compiler makes it: issue.c.  */
+enum { SIM_STAIRS = 256 };
+typedef struct {
+    uint32_t at, begin;       /* in the schedule; of all so far, when the latest one begins */
+} SimStair;
+typedef struct {
+    uint32_t time, stretch;   /* known in this stretch of straight code */
+} SimPlanned;
+typedef struct {
+    Arena *arena;
+    SimServer *pipe;          /* by SimCost.work, from `from` on */
+    SimPlanned *ready;        /* per 128 bytes of the register file */
+    int pipes;
+    uint32_t from, stretch;   /* when straight code began; its number */
+    uint32_t load, stored[2]; /* as in SimTimer */
+    uint32_t begin;           /* of the running instruction, in the schedule */
+    SimStair stair[SIM_STAIRS];           /* rising */
+    uint32_t n_stair;
+} SimIssue;
 
 /* The lines of L2, or sectors of L1, that a block has touched; `at`: when, in lines (sectors)
  * brought in since the device was made (the block began).  */
@@ -190,6 +227,7 @@ typedef struct SimTimer {
                                * the next load may be issued: loads come first */
     uint32_t before, start;   /* the running instruction: the warp's time without it; its begin */
     uint32_t served;          /* when the way to memory takes it */
+    SimIssue order;
     uint32_t place;           /* how many instructions the warp has begun */
     uint64_t passes, far_passes, conflicts, sectors, hits;      /* the block's counters before it */
     uint32_t wgmma_free, wgmma_end, wgmma_group[SIM_WGMMA_GROUPS], wgmma_groups;
@@ -204,10 +242,19 @@ const SimTiming *sim_timing_new(Arena *a, const SimRun *r);
 void sim_timing_begin(SimBlock *b);                   /* after its warps */
 void sim_timing_end(SimBlock *b);
 
-/* Around each executed instruction, whose cost is `x`; `done` puts the time back where the
- * instruction was parked to be executed again.  */
-void sim_timer_issue(SimWarp *w, const SimCost *x);
+/* Around each executed instruction, whose cost is `x`.  `issue` is false, and the warp's time when
+ * it would begin, where that is later than SimCluster.until: who is earlier comes first.  `done`
+ * puts the time back where the instruction was parked to be executed again.  */
+bool sim_timer_issue(SimWarp *w, const SimCost *x);
 void sim_timer_done(SimWarp *w, const SimInst *i, const SimCost *x, uint32_t active, bool parked);
+/* On `a`; a new schedule of what begins at `from`.  */
+void sim_issue_new(Arena *a, const SimTiming *t, uint32_t registers, SimIssue *o);
+void sim_issue_clear(SimIssue *o, uint32_t from);
+/* When an instruction's turn comes in the order of the warp; `done`: it has begun at t->start, and
+ * its results are there so long after it has been served.  */
+uint32_t sim_issue_begin(SimTimer *t, const SimCost *x);
+void sim_issue_done(SimTimer *t, const SimCost *x, uint32_t latency);
+void sim_issue_rename(SimTimer *t, const SimCost *x);
 /* Nothing moves across: a clock is read.  */
 void sim_timer_fence(const SimWarp *w);
 /* When an asynchronous copy of `bytes` bytes that the running instruction issues is there.  */
@@ -264,9 +311,11 @@ void sim_l2_settle(SimGpu *g, const SimRan *ran, SimFootprint *out);
 /* Registers of a thread at launch where the kernel bounds its block: what the register file allows,
  * in steps of 8 (launch_control.c).  0: it does not, and the assembler ignores setmaxnreg.  */
 uint32_t sim_launch_registers(const SimRun *r);
-/* Blocks of a launch that an SM holds; that it gets, up to SIM_RESIDENT.  */
+/* Blocks of a launch that an SM holds; that all hold at once.  */
 double sim_resident(const SimRun *r);
-int sim_together(const SimRun *r);
+double sim_slots(const SimRun *r);
+/* Clusters of the same place share SMs: neighbours, in full waves and in what is left of them.  */
+int64_t sim_place(const SimRun *r, int64_t cluster);
 /* Microseconds: of the whole grid, of which `blocks` blocks ran.  */
 double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices *work,
                 const SimFootprint *f, int64_t blocks);
