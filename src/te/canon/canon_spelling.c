@@ -2,10 +2,10 @@
  * of its own takes the place of another expression.
  *
  * All hold for every value, NaN, infinities and zeros of both signs: a - b for a + -b, x for - -x
- * and -x for -1 * x to the bit, but integers of the types that they wrap in alone; x * x for
- * pow(x, 2) and 2^x for pow(2, x), which are right more closely; x * 2^n, x / 2^n and x % 2^n for
- * integers x << n, x >> n and x & (2^n - 1), since / and % floor.  x + 0.0 is x where nobody sees
- * the sign of a zero.  */
+ * and -x for -1 * x to the bit, but integers of the types that they wrap in alone; x for |x| of
+ * an integer that is never negative; x * x for pow(x, 2) and 2^x for pow(2, x), which are right
+ * more closely; x * 2^n, x / 2^n and x % 2^n for integers x << n, x >> n and x & (2^n - 1), since /
+ * and % floor.  x + 0.0 is x where nobody sees the sign of a zero.  */
 #include "te/access/access.h"
 #include "te/tree/arith.h"
 #include "te/canon/canon.h"
@@ -39,9 +39,17 @@ static bool negates(const TeExpr *e, TeDtype type) {
     return e->kind == TE_NEG && (e->type == type || te_dtype_class(e->type) == TE_CLASS_REAL);
 }
 
-/* a + -b, a - -b, - -a, -1 * a.  */
+/* Of an integer that is never negative.  */
+static bool is_own_magnitude(const Spelling *x, const TeExpr *e) {
+    return e->kind == TE_CALL && e->v.fn == TE_FN_ABS && e->args[0]->type == e->type &&
+           te_dtype_class(e->type) != TE_CLASS_REAL && te_own_type(e->args[0]) &&
+           te_range(x->n->te, x->s, e->args[0], NULL).lo >= 0;
+}
+
+/* a + -b, a - -b, - -a, -1 * a, |a|.  */
 static TeExpr *signs(const Spelling *x, TeExpr *e) {
     TeExpr *a = e->n_args > 0 ? e->args[0] : NULL, *b = e->n_args > 1 ? e->args[1] : NULL;
+    if (is_own_magnitude(x, e)) return a;
     if (e->kind == TE_NEG && a->kind == TE_NEG && te_own_type(a->args[0]))
         return a->args[0];
     if (e->kind == TE_ADD && negates(b, e->type))
