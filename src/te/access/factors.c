@@ -191,19 +191,12 @@ static bool multiplies_reads(const Te *te, const TeStmt *s, const TeExpr *e, TeD
            multiplies_reads(te, s, e->args[1], type);
 }
 
-static bool has_sums(const TeExpr *e) {
-    if (e->kind == TE_REDUCE || (e->other && has_sums(e->other))) return true;
-    for (int i = 0; i < e->n_args; i++)
-        if (has_sums(e->args[i])) return true;
-    return false;
-}
-
 const TeExpr *access_named_product(const Te *te, const TeStmt *s, const TeExpr *read) {
     const TeStmt *made = te->stmt, *end = te->stmt + te->n_stmt;
     bool own = is_own_temporary(te, read, read->type) && te_always_inside(read);
     while (own && made < end && made->tensor != read->v.ref) made++;
     bool named = own && made < end && !te_narrows_rules(made, s) && !is_read(made->rhs);
-    named = named && !has_sums(made->rhs);
+    named = named && !te_has_reduction(made->rhs);
     return named && multiplies_reads(te, made, made->rhs, read->type) ? made->rhs : NULL;
 }
 

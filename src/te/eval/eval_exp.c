@@ -44,18 +44,12 @@ static TeExpr *at_read(const TeEval *ev, const TeExpr *e, const TeExpr *read) {
 
 typedef const TeExpr *Find(const TeEval *ev, const TeExpr *e, int deep);
 
-static bool reduces(const TeExpr *e) {
-    bool any = e->kind == TE_REDUCE || (e->other && reduces(e->other));
-    for (int i = 0; i < e->n_args && !any; i++) any = reduces(e->args[i]);
-    return any;
-}
-
 /* What is found in the map that is read, where it is read.  A reduction has indices of the map's
  * statement that no subscript stands for.  */
 static const TeExpr *find_made(const TeEval *ev, const TeExpr *read, int deep, Find *find) {
     const TeExpr *made = deep < MAPS_DEEP ? made_by(ev, read) : NULL;
     const TeExpr *found = made ? find(ev, made, deep + 1) : NULL;
-    return found && !reduces(found) ? at_read(ev, found, read) : NULL;
+    return found && !te_has_reduction(found) ? at_read(ev, found, read) : NULL;
 }
 
 /* The z of a log(z) in an exponent.  */

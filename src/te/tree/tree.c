@@ -113,6 +113,12 @@ void te_expr_renumber(TeExpr *e, const uint8_t *to) {
         te_expr_renumber(e->other, to);
 }
 
+bool te_has_reduction(const TeExpr *e) {
+    bool any = e->kind == TE_REDUCE || (e->other && te_has_reduction(e->other));
+    for (int i = 0; i < e->n_args && !any; i++) any = te_has_reduction(e->args[i]);
+    return any;
+}
+
 bool te_own_type(const TeExpr *e) {
     switch (e->kind) {
     case TE_INT:

@@ -20,6 +20,7 @@ bool te_expr_same(const TeExpr *x, const TeExpr *y);
 void te_expr_list_reads(Arena *a, TeExpr *e);
 /* Would the expression keep its type wherever it is written?  Literals take their neighbours'.  */
 bool te_own_type(const TeExpr *e);
+bool te_has_reduction(const TeExpr *e);
 int te_expr_nodes(const TeExpr *e);
 int te_expr_depth(const TeExpr *e);
 /* Is the same extent for every value of the run-time sizes, as far as its text tells.  */
